@@ -78,17 +78,17 @@ absl::StatusOr<std::unique_ptr<Optimizer>> MakeAdamW(const Spec& spec,
   return Make(spec, options, Decay::kUpdate);
 }
 
-constexpr char kOptions[] = "[:beta1=0.9][:beta2=0.999][:eps=1e-8][:weight_decay=0.01]";
+constexpr char kAdamOptions[] = "[:beta1=0.9][:beta2=0.999][:eps=1e-8][:weight_decay=0.01]";
 
 const Registration kAdam(Optimizers(),
                          {.name = "adam",
-                          .options = kOptions,
+                          .options = kAdamOptions,
                           .help = "steps by the gradient's mean and deviation; 2 state vectors, "
                                   "rates near 0.001",
                           .examples = {"adam", "adam:beta1=0.8:beta2=0.99:weight_decay=0.01"},
                           .make = MakeAdam});
 const Registration kAdamW(Optimizers(), {.name = "adamw",
-                                         .options = kOptions,
+                                         .options = kAdamOptions,
                                          .help = "adam, with weight decay apart from its deviation",
                                          .examples = {"adamw", "adamw:eps=1e-6:weight_decay=0.01"},
                                          .make = MakeAdamW});

@@ -54,18 +54,18 @@ absl::StatusOr<std::unique_ptr<Optimizer>> MakeNesterov(const Spec& spec,
   return MakeSgd(spec, options);
 }
 
-constexpr char kOptions[] = "[:momentum=0.9][:weight_decay=0.0001]";
+constexpr char kSgdOptions[] = "[:momentum=0.9][:weight_decay=0.0001]";
 
 const Registration kSgd(Optimizers(),
                         {.name = "sgd",
-                         .options = kOptions,
+                         .options = kSgdOptions,
                          .help = "heavy-ball momentum",
                          .examples = {"sgd:momentum=0", "sgd:momentum=0:weight_decay=0.01",
                                       "sgd:momentum=0.9", "sgd:momentum=0.9:weight_decay=0.01"},
                          .make = MakeSgd});
 
 const Registration kNesterov(Optimizers(), {.name = "nesterov",
-                                            .options = kOptions,
+                                            .options = kSgdOptions,
                                             .help = "Nesterov momentum",
                                             .examples = {"nesterov:momentum=0.9",
                                                          "nesterov:momentum=0.9:weight_decay=0.01"},

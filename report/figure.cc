@@ -30,7 +30,7 @@ struct Place {
 };
 
 // A column of the numbers of a page.
-struct Column {
+struct PointColumn {
   std::string name;
   std::function<std::string(const Place&)> value;
 };
@@ -40,7 +40,7 @@ std::string NameOf(const Axis& axis) {
                                     : absl::StrCat(axis.label, " (", axis.unit_of_names, ")");
 }
 
-std::string Vertical(const Place& place, double value) {
+std::string VerticalText(const Place& place, double value) {
   return std::isnan(value) ? "" : absl::StrCat(value / place.panel.y.unit);
 }
 
@@ -72,7 +72,8 @@ std::optional<std::string> CommonName(const std::vector<Panel>& panels, Axis Pan
 }
 
 void AddQuantity(const Page& page, Axis Panel::*axis, const char* which, const char* value,
-                 std::function<std::string(const Place&)> written, std::vector<Column>* columns) {
+                 std::function<std::string(const Place&)> written,
+                 std::vector<PointColumn>* columns) {
   const std::optional<std::string> common = CommonName(page.panels, axis);
   if (!common) {
     columns->push_back({which, [axis](const Place& place) { return NameOf(place.panel.*axis); }});
@@ -80,19 +81,19 @@ void AddQuantity(const Page& page, Axis Panel::*axis, const char* which, const c
   columns->push_back({common.value_or(value), std::move(written)});
 }
 
-std::vector<Column> ColumnsOf(const Page& page) {
-  std::vector<Column> columns;
+std::vector<PointColumn> ColumnsOf(const Page& page) {
+  std::vector<PointColumn> columns;
   const bool titled =
       std::ranges::any_of(page.panels, [](const Panel& panel) { return !panel.title.empty(); });
   if (titled) columns.push_back({"panel", [](const Place& p) { return p.panel.title; }});
   columns.push_back({"curve", [](const Place& p) { return p.page.labels[p.curve]; }});
   AddQuantity(page, &Panel::x, "x", "at", HorizontalText, &columns);
   AddQuantity(
-      page, &Panel::y, "y", "value", [](const Place& p) { return Vertical(p, p.at().mean); },
+      page, &Panel::y, "y", "value", [](const Place& p) { return VerticalText(p, p.at().mean); },
       &columns);
   if (std::ranges::any_of(page.panels, Joined)) {
-    columns.push_back({"least", [](const Place& p) { return Vertical(p, p.at().low); }});
-    columns.push_back({"greatest", [](const Place& p) { return Vertical(p, p.at().high); }});
+    columns.push_back({"least", [](const Place& p) { return VerticalText(p, p.at().low); }});
+    columns.push_back({"greatest", [](const Place& p) { return VerticalText(p, p.at().high); }});
   }
   if (std::ranges::any_of(page.panels, HasNotes)) {
     columns.push_back({"note", [](const Place& p) { return p.note(); }});
@@ -101,14 +102,14 @@ std::vector<Column> ColumnsOf(const Page& page) {
 }
 
 Table Numbers(const Page& page) {
-  const std::vector<Column> columns = ColumnsOf(page);
+  const std::vector<PointColumn> columns = ColumnsOf(page);
   Table table;
-  for (const Column& column : columns) table.header.push_back(column.name);
+  for (const PointColumn& column : columns) table.header.push_back(column.name);
   for (const Panel& panel : page.panels) {
     for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
       for (size_t point = 0; point < panel.curves[curve].size(); ++point) {
         Cells& row = table.rows.emplace_back();
-        for (const Column& column : columns) {
+        for (const PointColumn& column : columns) {
           row.push_back(column.value({page, panel, curve, point}));
         }
       }

@@ -21,7 +21,7 @@ constexpr int kTitleLetter = 10, kTitleMargins = 30;
 constexpr int kLegendSample = 84, kLegendLetter = 7;
 
 // Pixels; a screen coordinate of gnuplot is a fraction counted from below.
-struct Layout {
+struct PageLayout {
   int columns, rows;
   int legend_columns, legend_rows;
   int legend_entry;       // width
@@ -51,8 +51,8 @@ bool HasTitles(const Page& page) {
                      [](const Panel& panel) { return !panel.title.empty(); });
 }
 
-Layout LayoutOf(const Page& page) {
-  Layout layout{};
+PageLayout LayoutOf(const Page& page) {
+  PageLayout layout{};
   layout.columns = std::max(1, page.columns);
   layout.rows = (static_cast<int>(page.panels.size()) + layout.columns - 1) / layout.columns;
   layout.top = 58 + (HasTitles(page) ? 18 : 0);
@@ -66,13 +66,13 @@ Layout LayoutOf(const Page& page) {
   layout.legend_letters = std::min(longest, layout.most_legend_letters());
   layout.legend_entry = kLegendSample + kLegendLetter * static_cast<int>(layout.legend_letters);
   const int curves = static_cast<int>(page.labels.size());
-  const int fitting = (layout.width() - Layout::kLeft) / layout.legend_entry;
+  const int fitting = (layout.width() - PageLayout::kLeft) / layout.legend_entry;
   layout.legend_columns = std::clamp(fitting, 1, std::max(1, curves));
   layout.legend_rows = (curves + layout.legend_columns - 1) / layout.legend_columns;
   return layout;
 }
 
-std::string Head(const Layout& layout, PictureFormat format, const std::string& output) {
+std::string Head(const PageLayout& layout, PictureFormat format, const std::string& output) {
   return absl::StrCat(GnuplotTerminal(format, layout.width(), layout.height(), output),
                       "set multiplot\n", "set border 3 lc rgb '#606060'\n",
                       "set tics nomirror out textcolor '#303030'\n",
@@ -220,15 +220,15 @@ std::string Notes(const Panel& panel, size_t curve) {
   return script;
 }
 
-std::string PanelPosition(const Layout& layout, size_t panel) {
+std::string PanelPosition(const PageLayout& layout, size_t panel) {
   const int column = static_cast<int>(panel) % layout.columns;
   const int row = static_cast<int>(panel) / layout.columns;
-  const int left = Layout::kLeft + column * (Layout::kPanelWidth + layout.gap_x);
-  const int top = layout.top + row * (Layout::kPanelHeight + layout.gap_y);
+  const int left = PageLayout::kLeft + column * (PageLayout::kPanelWidth + layout.gap_x);
+  const int top = layout.top + row * (PageLayout::kPanelHeight + layout.gap_y);
   return absl::StrCat("set lmargin at screen ", layout.X(left), "\nset rmargin at screen ",
-                      layout.X(left + Layout::kPanelWidth), "\nset tmargin at screen ",
+                      layout.X(left + PageLayout::kPanelWidth), "\nset tmargin at screen ",
                       layout.Y(top), "\nset bmargin at screen ",
-                      layout.Y(top + Layout::kPanelHeight), "\n");
+                      layout.Y(top + PageLayout::kPanelHeight), "\n");
 }
 
 std::string TicList(const std::vector<double>& tics) {
@@ -251,7 +251,7 @@ std::string Tics(const char* which, const Axis& axis, bool shown) {
 }
 
 // Axes, ranges and labels. The inner panels of shared rows and columns have none.
-std::string Axes(const Page& page, const Layout& layout, size_t index) {
+std::string Axes(const Page& page, const PageLayout& layout, size_t index) {
   const Axis& x = page.panels[index].x;
   const Axis& y = page.panels[index].y;
   const bool bottom = !page.shared_columns || index + layout.columns >= page.panels.size();
@@ -287,7 +287,7 @@ std::string Reference(const Panel& panel, size_t index, std::string* script) {
   return absl::StrCat(data, " using 1:3 notitle with lines lc rgb '#a0a0a0' dt (4,4) lw 1.5, ");
 }
 
-std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
+std::string DrawPanel(const Page& page, const PageLayout& layout, size_t index) {
   const Panel& panel = page.panels[index];
   if (panel.blank) return "";
   std::string script = PanelPosition(layout, index) + Axes(page, layout, index) + Title(panel);
@@ -337,15 +337,15 @@ std::string LegendStyle(const Page& page, size_t curve) {
 }
 
 // Drawn by hand: gnuplot's own key belongs to a single panel.
-std::string Legend(const Page& page, const Layout& layout) {
+std::string Legend(const Page& page, const PageLayout& layout) {
   // Centred under the panels, if there is room.
   const int spare = layout.width() - layout.legend_columns * layout.legend_entry;
-  const int left = std::min(spare, (Layout::kLeft + spare) / 2);
+  const int left = std::min(spare, (PageLayout::kLeft + spare) / 2);
   std::string script;
   for (size_t curve = 0; curve < page.labels.size(); ++curve) {
     const double x = left + layout.legend_entry * (curve % layout.legend_columns);
     const double y =
-        layout.legend_top() + Layout::kLegendLine * (curve / layout.legend_columns + 0.5);
+        layout.legend_top() + PageLayout::kLegendLine * (curve / layout.legend_columns + 0.5);
     absl::StrAppendFormat(&script, "set arrow from screen %s,%s to screen %s,%s nohead %s\n",
                           layout.X(x), layout.Y(y), layout.X(x + 44), layout.Y(y),
                           LegendStyle(page, curve));
@@ -357,7 +357,7 @@ std::string Legend(const Page& page, const Layout& layout) {
 }
 
 // Title and legend stand on an invisible plot over the whole page.
-std::string Frame(const Page& page, const Layout& layout) {
+std::string Frame(const Page& page, const PageLayout& layout) {
   const auto letters = static_cast<size_t>((layout.width() - kTitleMargins) / kTitleLetter);
   return absl::StrCat("set lmargin at screen 0\nset rmargin at screen 1\nset tmargin at screen 1\n",
                       "set bmargin at screen 0\nunset border\nunset tics\nunset grid\nunset "
@@ -371,7 +371,7 @@ std::string Frame(const Page& page, const Layout& layout) {
 }  // namespace
 
 std::string GnuplotScript(const Page& page, PictureFormat format, const std::string& output) {
-  const Layout layout = LayoutOf(page);
+  const PageLayout layout = LayoutOf(page);
   std::string script = Head(layout, format, output);
   for (size_t i = 0; i < page.panels.size(); ++i) {
     absl::StrAppend(&script, DrawPanel(page, layout, i));

@@ -28,11 +28,11 @@ std::optional<double> ValueOf(const RunMetrics& metrics, Vertical y) {
   return std::nullopt;
 }
 
-bool Left(const Point& a, const Point& b) { return a.x < b.x; }
+bool IsLeft(const Point& a, const Point& b) { return a.x < b.x; }
 
 // The value at x, which the series covers.
 double At(const std::vector<Point>& series, double x) {
-  const auto right = std::lower_bound(series.begin(), series.end(), Point{x, 0}, Left);
+  const auto right = std::lower_bound(series.begin(), series.end(), Point{x, 0}, IsLeft);
   if (right->x == x || right == series.begin()) return right->y;
   const auto left = right - 1;
   return left->y + (right->y - left->y) * ((x - left->x) / (right->x - left->x));
@@ -90,7 +90,7 @@ std::vector<Point> SeriesOf(std::span<const RunMetrics> metrics, Horizontal x, V
     const std::optional<double> up = ValueOf(measured, y);
     if (right && up) series.push_back({*right, *up});
   }
-  std::stable_sort(series.begin(), series.end(), Left);
+  std::stable_sort(series.begin(), series.end(), IsLeft);
   return series;
 }
 

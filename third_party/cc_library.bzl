@@ -1,52 +1,65 @@
-"""cc_library, whose files begin with the headers of gRPC, JSON, Protobuf or Abseil, parsed
-once, if they use them."""
+"""cc_library and cc_binary, whose files begin with the headers of gRPC, JSON, Protobuf or
+Abseil, parsed once."""
 
-load("@rules_cc//cc:defs.bzl", _cc_library = "cc_library")
+load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library")
+load("//third_party:compiled_together.bzl", "compiled_together")
 load("//third_party:precompiled_header.bzl", "prefix_copts", "prefix_deps")
-
-# Whose headers include those of Abseil.
-_ABSEIL = [
-    "//algorithm",
-    "//base:spec",
-    "//topology",
-    "@absl//:status",
-    "@absl//:statusor",
-    "@absl//:strings",
-]
 
 # Some of gRPC's users get this from other libraries: all must, to share its header.
 GRPC_COPTS = ["-DNOMINMAX"]
 
-# The first of which a dependency is one; the headers of one hold the last one's too.
+# The first of which a dependency is one; the headers of each hold Abseil's too.
 _PREFIXES = [
     ("grpc", ["@grpc//:grpc++"]),
     ("json", ["@json"]),
     ("protobuf", ["@protobuf", "//run/config:config_proto", ":config_proto"]),
-    ("abseil", _ABSEIL),
 ]
 
-def _prefix(deps):
+def _prefix(deps, copts):
+    # A header that was made without such a flag is not taken with it.
+    if [flag for flag in copts if flag.startswith("-f")]:
+        return None
     for name, users in _PREFIXES:
         if [dep for dep in deps if dep in users]:
             return name
-    return None
+    return "abseil"
 
-def cc_library(name, srcs = [], deps = [], copts = [], prefix = None, **kwargs):
-    """As rules_cc's.
+def _prefixed(rule, name, srcs, deps, copts, prefix, apart = False, **kwargs):
+    prefix = prefix or _prefix(deps, copts)
+    if not apart:
+        srcs, included = compiled_together(name, srcs, testonly = kwargs.get("testonly"))
+        deps = deps + included
+    if prefix == "grpc":
+        copts = copts + GRPC_COPTS
+    if srcs and prefix:
+        copts = copts + prefix_copts("third_party/%s_prefix.h" % prefix)
+        deps = deps + prefix_deps("//third_party:%s_prefix" % prefix)
+    rule(name = name, srcs = srcs, deps = deps, copts = copts, **kwargs)
+
+def cc_library(name, srcs = [], deps = [], copts = [], prefix = None, apart = False, **kwargs):
+    """As rules_cc's. Several files are compiled together, as one.
 
     Args:
       name: the library.
+      srcs: its sources. Together they define a name once, in unnamed namespaces, too.
+      deps: what they use.
+      copts: flags for them.
+      prefix: "grpc", "json" or "protobuf", where deps do not say by what the sources include
+        through others.
+      apart: whether each file is compiled for itself.
+      **kwargs: passed on.
+    """
+    _prefixed(_cc_library, name, srcs, deps, copts, prefix, apart, **kwargs)
+
+def cc_binary(name, srcs = [], deps = [], copts = [], prefix = None, **kwargs):
+    """As rules_cc's.
+
+    Args:
+      name: the program.
       srcs: its sources.
       deps: what they use.
       copts: flags for them.
-      prefix: "grpc", "json", "protobuf" or "abseil", where deps do not say by what the sources
-        include through others.
+      prefix: as cc_library's.
       **kwargs: passed on.
     """
-    prefix = prefix or _prefix(deps)
-    if srcs and prefix:
-        if prefix == "grpc":
-            copts = copts + GRPC_COPTS
-        copts = copts + prefix_copts("third_party/%s_prefix.h" % prefix)
-        deps = deps + prefix_deps("//third_party:%s_prefix" % prefix)
-    _cc_library(name = name, srcs = srcs, deps = deps, copts = copts, **kwargs)
+    _prefixed(_cc_binary, name, srcs, deps, copts, prefix, **kwargs)

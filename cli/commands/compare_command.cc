@@ -14,18 +14,18 @@
 namespace grapevine {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kCompareExamples[] =
     "Examples:\n"
     "  grapevine compare runs/ring runs/torus\n"
     "  grapevine compare runs/sweep --target=97% --sort=target --format=markdown";
 
-struct Given {
+struct GivenForTable {
   ComparisonOptions options;
   std::string format = "text";
   std::string output;
 };
 
-absl::Status Compare(const Given& given) {
+absl::Status Compare(const GivenForTable& given) {
   ComparisonOptions options = given.options;
   options.format = TableFormatNamed(given.format);
   ASSIGN_OR_RETURN(const std::string text, ComparisonText(options));
@@ -39,7 +39,7 @@ absl::Status Compare(const Given& given) {
 void AddCompareCommand(CommandLine& line) {
   Command command = line.AddCommand(
       "compare", "compare runs in one table, with the command that repeats each of them");
-  const auto given = std::make_shared<Given>();
+  const auto given = std::make_shared<GivenForTable>();
   ComparisonOptions& options = given->options;
   command
       .AddFlag({.names = "RUN",
@@ -64,7 +64,7 @@ void AddCompareCommand(CommandLine& line) {
                    .help = "file to write (default: standard output)",
                    .placeholder = "FILE"},
                   &given->output);
-  command.SetFooter(kExamples);
+  command.SetFooter(kCompareExamples);
   command.OnChosen([given] { return Compare(*given); });
 }
 

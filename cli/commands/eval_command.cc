@@ -20,7 +20,7 @@
 namespace grapevine {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kEvalExamples[] =
     "Examples:\n"
     "  grapevine eval runs/ring/model.safetensors --data=mnist:DIR\n"
     "  grapevine eval runs/ring/node-3/model.safetensors --model=resnet20 --data=cifar10:DIR "
@@ -96,7 +96,7 @@ void AddEvalCommand(CommandLine& line) {
       {.names = "--train", .help = "evaluate on the training set instead of the test set"});
   const Flag json =
       command.AddSwitch({.names = "--json", .help = "print one JSON object instead of text"});
-  command.SetFooter(kExamples);
+  command.SetFooter(kEvalExamples);
   command.OnChosen([options, train, json] {
     options->train = train.given();
     options->json = json.given();

@@ -53,7 +53,7 @@
 namespace grapevine {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kNodeExamples[] =
     "Examples:\n"
     "  grapevine node --rank=1 --world-size=4 --master-addr=10.0.0.1 --tls-ca=ca.pem "
     "--tls-cert=node.pem --tls-key=node.key --topology=ring --out=run1\n"
@@ -291,7 +291,7 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
 
 void AddNodeCommand(CommandLine& line) {
   Command command = line.AddCommand("node", "run one node of a cluster");
-  command.SetFooter(kExamples);
+  command.SetFooter(kNodeExamples);
   DefineExperiment(
       command,
       FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Checkpoints",

@@ -20,14 +20,14 @@
 namespace grapevine {
 namespace {
 
-constexpr char kExamples[] =
+constexpr char kPlotExamples[] =
     "Examples:\n"
     "  grapevine plot runs/ring runs/torus -o convergence.png\n"
     "  grapevine plot runs/seed-* --x=time --loss=test -o band.svg\n"
     "  grapevine plot runs/sweep --kind=winner -o winner.png\n"
     "  grapevine plot runs/sweep --kind=winner --format=markdown";
 
-struct Given {
+struct GivenForPlot {
   PlotOptions options;
   std::string title;
   std::string output;
@@ -41,7 +41,7 @@ absl::Status Print(const PlotOptions& options, TableFormat format, const std::st
   return status.ok() ? out.Close() : status;
 }
 
-absl::Status Plot(const Given& given) {
+absl::Status Plot(const GivenForPlot& given) {
   PlotOptions options = given.options;
   if (!given.title.empty()) options.title = given.title;
   if (!given.format.empty()) return Print(options, TableFormatNamed(given.format), given.output);
@@ -59,7 +59,7 @@ std::string Footer() {
   for (const Listing& kind : PlotKinds().Listings()) {
     absl::StrAppendFormat(&text, "  %-14s %s\n", kind.name, kind.help);
   }
-  return absl::StrCat(text, "\n", kExamples);
+  return absl::StrCat(text, "\n", kPlotExamples);
 }
 
 std::vector<std::string> KindNames() {
@@ -73,7 +73,7 @@ std::vector<std::string> KindNames() {
 void AddPlotCommand(CommandLine& line) {
   Command command =
       line.AddCommand("plot", "draw pictures of runs and sweeps, or print their numbers");
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<GivenForPlot>();
   PlotRequest& request = given->options.request;
   command
       .AddFlag({.names = "RUN",

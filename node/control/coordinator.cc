@@ -22,7 +22,7 @@ constexpr size_t kMaxNamed = 8;
 // Refusals that are reported one by one within kMissingNoticeInterval.
 constexpr int64_t kRefusalsTold = 8;
 // What is shown of a node's own words.
-constexpr size_t kMaxMessage = 4000;
+constexpr size_t kMaxWords = 4000;
 constexpr size_t kMaxState = 400;
 
 std::string Flag(const char* flag, milliseconds value) {
@@ -42,7 +42,7 @@ std::string Named(const std::vector<Rank>& ranks) {
 std::string Refusal(const control::Registration& registration, const std::string& why) {
   return Printable(absl::StrCat("rank 0 refuses rank ", registration.rank(), " at ",
                                 registration.address(), ": ", why),
-                   kMaxMessage);
+                   kMaxWords);
 }
 
 std::string At(const control::Heartbeat& heartbeat) {
@@ -229,7 +229,7 @@ void Coordinator::Refuse(SessionId session, const control::Registration& registr
   output_.ended.push_back(session);
   if (refusals_told_.Admit(now_)) output_.notices.push_back(message);
   if (registration.rank() >= 0 && registration.rank() < world_size()) {
-    absences_[registration.rank()] = absl::StrCat("was refused: ", Printable(why, kMaxMessage));
+    absences_[registration.rank()] = absl::StrCat("was refused: ", Printable(why, kMaxWords));
   }
 }
 
@@ -282,7 +282,7 @@ std::string Coordinator::InTheNameOf(Rank reporter, const std::string& message) 
 }
 
 void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
-  const std::string message = Printable(failure.message(), kMaxMessage);
+  const std::string message = Printable(failure.message(), kMaxWords);
   // It may come again.
   if (phase_ == Phase::kGathering) {
     absences_[reporter] = absl::StrCat("left: ", InTheNameOf(reporter, message));
@@ -358,7 +358,7 @@ nanoseconds Coordinator::Patience() const {
 }
 
 void Coordinator::End(const absl::Status& why) {
-  const std::string message = Printable(std::string(why.message()), kMaxMessage);
+  const std::string message = Printable(std::string(why.message()), kMaxWords);
   Abort(0, FailureOf(why),
         message.starts_with("rank ") ? message : absl::StrCat("rank 0: ", message));
 }

@@ -10,12 +10,12 @@ namespace grapevine {
 namespace {
 
 // Enough to see a difference, not enough to fill a log.
-constexpr size_t kMaxShown = 200;
+constexpr size_t kMaxValue = 200;
 
 std::string Quoted(const std::string* value) {
   if (value == nullptr) return "not given";
-  return value->size() <= kMaxShown ? absl::StrCat("\"", *value, "\"")
-                                    : absl::StrCat("\"", value->substr(0, kMaxShown), "...\"");
+  return value->size() <= kMaxValue ? absl::StrCat("\"", *value, "\"")
+                                    : absl::StrCat("\"", value->substr(0, kMaxValue), "...\"");
 }
 
 std::string Differs(const std::string& name, const std::string& there, const std::string& here,

@@ -10,7 +10,7 @@ namespace grapevine {
 namespace {
 
 // Chunks of a shard in flight.
-constexpr int64_t kWindow = 4;
+constexpr int64_t kGatherWindow = 4;
 
 }  // namespace
 
@@ -71,7 +71,7 @@ absl::Status ModelGather::Begin(Due due) {
 }
 
 absl::Status ModelGather::Continue(Rank peer, Shard& shard) {
-  for (; shard.begun < std::min(chunks(shard), shard.ended + kWindow); ++shard.begun) {
+  for (; shard.begun < std::min(chunks(shard), shard.ended + kGatherWindow); ++shard.begun) {
     const SharedSlice chunk = ChunkOf(shard, shard.begun);
     RETURN_IF_ERROR(server() ? transport_->Send(peer, ChunkTag(shard.begun), chunk)
                              : transport_->Post(peer, ChunkTag(shard.begun), chunk));

@@ -11,7 +11,7 @@ namespace grapevine {
 namespace {
 
 // Chunks in flight from a child, and up to the parent.
-constexpr int64_t kWindow = 4;
+constexpr int64_t kReductionWindow = 4;
 
 int64_t SubtreeSize(int64_t root, int64_t n) {
   if (root >= n) return 0;
@@ -80,7 +80,7 @@ SharedBytes ModelReduction::BufferFor(Child& child, int64_t message) const {
 }
 
 absl::Status ModelReduction::PostAhead(Child& child) {
-  for (; child.posted < std::min(messages(), merged_ + kWindow); ++child.posted) {
+  for (; child.posted < std::min(messages(), merged_ + kReductionWindow); ++child.posted) {
     RETURN_IF_ERROR(
         transport_->Post(child.rank, MessageTag(child.posted), BufferFor(child, child.posted)));
   }
@@ -105,7 +105,7 @@ absl::Status ModelReduction::OnSent(Rank, Tag tag) {
 
 // Merges and passes on every message that all children have delivered.
 absl::Status ModelReduction::Advance() {
-  while (merged_ < messages() && std::ssize(unsent_) < kWindow &&
+  while (merged_ < messages() && std::ssize(unsent_) < kReductionWindow &&
          std::ranges::all_of(children_, [&](const Child& c) { return c.arrived > merged_; })) {
     RETURN_IF_ERROR(merged_ < chunks() ? MergeChunk(merged_) : MergeDistances());
     ++merged_;
@@ -174,7 +174,7 @@ std::vector<Waiting> ModelReduction::waiting_for() const {
     if (child.arrived <= merged_) waiting.push_back({child.rank, MessageTag(child.arrived)});
   }
   // The parent has not taken what was sent up yet.
-  if (std::ssize(unsent_) >= kWindow) waiting.push_back({Parent(), unsent_.front()});
+  if (std::ssize(unsent_) >= kReductionWindow) waiting.push_back({Parent(), unsent_.front()});
   return waiting;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 // In bytes: anything less is rounding.
-constexpr double kRounding = 1e-6;
+constexpr double kRoundingOfBytes = 1e-6;
 // Longer than any simulation, and far from overflow.
 constexpr double kLongest = 9e18;
 
@@ -32,11 +32,11 @@ void FluidFlows::SetRate(FlowId id, double rate, Nanoseconds now) {
   flow.remaining = Left(id, now);
   flow.updated = now;
   flow.rate = rate;
-  if (flow.remaining <= kRounding) {
+  if (flow.remaining <= kRoundingOfBytes) {
     flow.remaining = 0;
     flow.finish = now;
   } else {
-    const double duration = std::ceil((flow.remaining - kRounding) / rate);
+    const double duration = std::ceil((flow.remaining - kRoundingOfBytes) / rate);
     flow.finish = duration < kLongest - static_cast<double>(now)
                       ? now + static_cast<Nanoseconds>(duration)
                       : kNever;

@@ -40,12 +40,12 @@ double Limit(const MaxMinFlow& flow, const std::vector<double>& levels) {
 }
 
 // Levels that differ by less are equal up to rounding.
-constexpr double kRounding = 0x1p-40;
+constexpr double kRoundingOfRates = 0x1p-40;
 // After this many fillings in vain, the affected flows double each time, so that a change that runs
 // through a long chain of links does not cost the square of its length.
 constexpr int kPatience = 4;
 
-bool Below(double a, double b) { return a < b * (1 - kRounding); }
+bool Below(double a, double b) { return a < b * (1 - kRoundingOfRates); }
 
 // The order of filling; ties by number, so that it is the same on every machine.
 struct Later {

@@ -2,38 +2,16 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_library", _cc_test = "cc_test")
 load("//third_party:cc_library.bzl", "GRPC_COPTS")
-load("//third_party:precompiled_header.bzl", "prefix_copts", "prefix_deps", "prefix_select")
-
-def _compiled_together(name, files):
-    """One file that includes these: what they share is compiled once, in half the time."""
-    together = name + "_files"
-    includes = ["#include \"%s/%s\"\n" % (native.package_name(), file) for file in files]
-    native.genrule(
-        name = together,
-        testonly = True,
-        outs = [together + ".cc"],
-        cmd = "cat > $@ <<'END'\n%sEND" % "".join(includes),
-        tags = ["manual"],
-    )
-    included = together + "_included"
-    cc_library(
-        name = included,
-        testonly = True,
-        textual_hdrs = files,
-        tags = ["manual"],
-    )
-    return together, included
+load("//third_party:compiled_together.bzl", "compiled_together")
+load("//third_party:precompiled_header.bzl", "prefix_copts", "prefix_deps")
 
 def _prefixed(rule, name, srcs, deps, copts, prefix, apart, **kwargs):
     file = "tests/testing/%stest_prefix" % (prefix + "_" if prefix else "")
     if prefix == "grpc":
         copts = copts + GRPC_COPTS
-    files = [src for src in srcs if src.endswith(".cc")] if type(srcs) == "list" else []
-    if len(files) > 1 and not apart:
-        others = [src for src in srcs if src not in files]
-        together, included = _compiled_together(name, files)
-        srcs = others + prefix_select([together], files)
-        deps = deps + prefix_select([included], [])
+    if not apart:
+        srcs, included = compiled_together(name, srcs, testonly = True)
+        deps = deps + included
     rule(
         name = name,
         srcs = srcs,

@@ -43,9 +43,15 @@ def cuda_test(name, deps, srcs = None, gpu = True, emulated = False, size = "sma
     """
     cases = name + "_cases"
     test_cases(
+        name = cases + "_with_cuda",
+        srcs = srcs or [name + ".cc"],
+        tags = ["manual"],
+        deps = deps + ["@gtest"],
+    )
+    native.alias(
         name = cases,
-        srcs = _with_toolkit(srcs or [name + ".cc"], ["//tests/testing:without_cuda_test.cc"]),
-        deps = ["@gtest"] + _with_toolkit(deps),
+        testonly = True,
+        actual = _with_toolkit(cases + "_with_cuda", "//tests/testing:cases_without_cuda"),
     )
     cc_test(
         name = name,

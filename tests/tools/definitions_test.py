@@ -48,8 +48,9 @@ class DefinitionsTest(unittest.TestCase):
                               capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.splitlines()
 
-    def compile(self, source):
-        objects = self.root / "built" / source.parent.relative_to(self.root) / "_objs/library"
+    def compile(self, source, below=None):
+        folder = source.parent.relative_to(below or self.root)
+        objects = self.root / "built" / folder / "_objs/library"
         objects.mkdir(parents=True, exist_ok=True)
         subprocess.run(["c++", "-std=c++20", "-I", self.root, "-c", source, "-o",
                         objects / f"{source.stem}.o"], check=True)
@@ -84,6 +85,28 @@ class DefinitionsTest(unittest.TestCase):
                 "node/user.cc": '#include "node/half.h"\n' + source,
             }), (1, ["grapevine::Half(int) has two definitions: no header that names it is common "
                      "to base/user.cc and node/user.cc"]))
+
+    def check_together(self, files):
+        """check() of sources of base/ that are compiled as one, too, and afterwards."""
+        self.check(files)
+        together = self.root / "built/base/read_files.cc"
+        together.write_text("".join(f'#include "{path}"\n' for path in files
+                                    if path.startswith("base/") and path.endswith(".cc")))
+        self.compile(together, self.root / "built")
+        return self.check({})
+
+    def test_sources_that_are_compiled_together(self):
+        files = {
+            "base/read.h": READ,
+            "base/read.cc": including("base/read.h", "int Read(int from) { return from; }"),
+            "base/own.cc": including("base/read.h", "int Own() { return 1; }"),
+        }
+        own = ("grapevine::Own() is named by no header of base/read_files.cc: put it into an "
+               "unnamed namespace")
+        self.assertEqual(self.check_together(files), (1, [own]))
+        self.assertEqual(
+            self.check_together({**files, "node/read.cc": files["base/read.cc"]}),
+            (1, [own, "grapevine::Read(int) is defined by base/read_files.cc and node/read.cc"]))
 
     def test_what_a_source_keeps_for_itself_is_in_an_unnamed_namespace(self):
         self.assertEqual(

@@ -117,20 +117,31 @@ class Sources:
     @functools.lru_cache(maxsize=None)
     def naming(self, source, name):
         """The headers of a source that name something."""
-        return frozenset(header for header in self.headers(source) if name in self.words(header))
+        return frozenset(header for header in self.headers(source)
+                         if header.endswith(".h") and name in self.words(header))
 
 
 def newest_objects(built):
-    """Source -> object, of the sources that are there: what was built before is left over."""
-    sources = set(tracked("*.cc", "*.cu"))
-    objects = {}
+    """Source -> object, of what has the newest of a source: what was built before is left over.
+
+    A generated source may stand for those that it includes, as compiled_together.bzl makes it.
+    """
+    tracked_sources = set(tracked("*.cc", "*.cu"))
+    newest = {}
     for path in pathlib.Path(built).rglob("*.o"):
         parts = OBJECT.fullmatch(path.relative_to(built).as_posix())
         source = parts and f"{parts[1] or ''}{parts[2]}{parts[3] or '.cc'}"
-        if source in sources and (source not in objects or
-                                  path.stat().st_mtime > objects[source].stat().st_mtime):
-            objects[source] = path
-    return objects
+        together = source and pathlib.Path(built, source)
+        if source in tracked_sources:
+            contents = {source}
+        elif together and together.exists():
+            contents = tracked_sources.intersection(INCLUDE.findall(together.read_text()))
+        else:
+            continue
+        made = path.stat().st_mtime
+        for content in contents:
+            newest[content] = max(newest.get(content, (0,)), (made, source, path))
+    return {source: path for _, source, path in newest.values()}
 
 
 def symbols(objects):
