@@ -54,7 +54,7 @@ class DistanceMeter {
   Round measured_ = 0;
 };
 
-struct Case {
+struct ConsensusCase {
   std::string topology;
   Rank nodes;
   std::string algorithm;
@@ -64,7 +64,7 @@ struct Case {
   double tolerance = 0.01;
 };
 
-class ConsensusOracle : public ::testing::TestWithParam<Case> {};
+class ConsensusOracle : public ::testing::TestWithParam<ConsensusCase> {};
 
 TEST_P(ConsensusOracle, StationaryDistanceIsTheSolutionOfTheLyapunovEquation) {
   DistanceMeter meter(GetParam().nodes);
@@ -82,18 +82,18 @@ TEST_P(ConsensusOracle, StationaryDistanceIsTheSolutionOfTheLyapunovEquation) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ConsensusOracle,
-    ::testing::Values(Case{"ring", 8, "dpsgd", .011800},
-                      Case{"ring", 8, "dpsgd:order=atc", .003912},
-                      Case{"torus:4x4", 16, "dpsgd", .0110940},
-                      Case{"torus:4x4", 16, "dpsgd:order=atc", .0018465},
-                      Case{"exponential", 7, "dpsgd", .0096308},
-                      Case{"exponential", 7, "dpsgd:order=atc", .0011921},
-                      Case{"one-peer-exponential", 8, "dpsgd", .0127387},
-                      Case{"one-peer-exponential", 8, "dpsgd:order=atc", .0047625},
-                      Case{"one-peer-exponential", 7, "dpsgd", .0123881},
-                      Case{"one-peer-exponential", 7, "dpsgd:order=atc", .0045651},
-                      Case{"random-matching", 8, "dpsgd", .013521, 2000, 0.02},
-                      Case{"random-matching", 8, "dpsgd:order=atc", .005744, 2000, 0.02}),
+    ::testing::Values(ConsensusCase{"ring", 8, "dpsgd", .011800},
+                      ConsensusCase{"ring", 8, "dpsgd:order=atc", .003912},
+                      ConsensusCase{"torus:4x4", 16, "dpsgd", .0110940},
+                      ConsensusCase{"torus:4x4", 16, "dpsgd:order=atc", .0018465},
+                      ConsensusCase{"exponential", 7, "dpsgd", .0096308},
+                      ConsensusCase{"exponential", 7, "dpsgd:order=atc", .0011921},
+                      ConsensusCase{"one-peer-exponential", 8, "dpsgd", .0127387},
+                      ConsensusCase{"one-peer-exponential", 8, "dpsgd:order=atc", .0047625},
+                      ConsensusCase{"one-peer-exponential", 7, "dpsgd", .0123881},
+                      ConsensusCase{"one-peer-exponential", 7, "dpsgd:order=atc", .0045651},
+                      ConsensusCase{"random-matching", 8, "dpsgd", .013521, 2000, 0.02},
+                      ConsensusCase{"random-matching", 8, "dpsgd:order=atc", .005744, 2000, 0.02}),
     [](const auto& info) {
       std::string name =
           info.param.topology + "_" + std::to_string(info.param.nodes) + "_" + info.param.algorithm;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Rank kNodes = WeightedGraph::kNodes;
 constexpr Round kRounds = 30;
-constexpr int64_t kParameters = 19;
+constexpr int64_t kLoopParameters = 19;
 constexpr double kRate = 0.05;
 constexpr double kMomentum = 0.9;
 
@@ -33,10 +33,10 @@ Replicas Expected(const WeightedGraph& graph, bool atc, int64_t local) {
   };
   Replicas start, optima;
   for (Rank rank = 0; rank < kNodes; ++rank) {
-    std::vector<float> x(kParameters);
+    std::vector<float> x(kLoopParameters);
     RandomStart(rank, x);
     start.emplace_back(x.begin(), x.end());
-    optima.emplace_back(kParameters, UnlikeOptimum(rank));
+    optima.emplace_back(kLoopParameters, UnlikeOptimum(rank));
   }
   return After(
       kRounds,
@@ -56,7 +56,7 @@ TEST_P(DpsgdOracle, IsALoopOverW) {
                        .topology = GetParam().topology,
                        .mixing = GetParam().mixing,
                        .nodes = kNodes,
-                       .parameters = kParameters,
+                       .parameters = kLoopParameters,
                        .learning_rate = kRate,
                        .momentum = kMomentum,
                        .window = window,
@@ -65,7 +65,7 @@ TEST_P(DpsgdOracle, IsALoopOverW) {
                        .gradient = Quadratic(1, 0, 1, UnlikeOptimum)});
       ASSERT_TRUE(cluster.Run(kRounds).ok());
       for (Rank rank = 0; rank < kNodes; ++rank) {
-        for (int64_t e = 0; e < kParameters; ++e) {
+        for (int64_t e = 0; e < kLoopParameters; ++e) {
           EXPECT_NEAR(cluster.replica(rank)[e], expected[rank][e], 2e-6)
               << algorithm << ", window " << window << ", rank " << rank;
         }
@@ -86,7 +86,7 @@ TEST(DpsgdLocal, ReachesTheExactAverageInAPeriodOfCommunications) {
       Cluster cluster({.algorithm = "dpsgd:order=" + order + ":local=" + std::to_string(local),
                        .topology = "one-peer-exponential",
                        .nodes = kNodes,
-                       .parameters = kParameters,
+                       .parameters = kLoopParameters,
                        .learning_rate = 0,
                        .initial = RandomStart,
                        .gradient = Quadratic(1, 0, 1)});

@@ -25,7 +25,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int64_t kParameters = 11;
+constexpr int64_t kSgpParameters = 11;
 
 // Writes a directed graph; returns its spec.
 std::string GraphFile(const std::string& name, const std::vector<std::pair<Rank, Rank>>& edges) {
@@ -152,12 +152,12 @@ double WeightOf(const Cluster& cluster, Rank rank) {
 
 std::string Spec(Round overlap) { return "sgp:overlap=" + std::to_string(overlap); }
 
-struct Case {
+struct SgpCase {
   std::string topology;
   Rank nodes;
 };
 
-class SgpOracle : public ::testing::TestWithParam<Case> {};
+class SgpOracle : public ::testing::TestWithParam<SgpCase> {};
 
 TEST_P(SgpOracle, IsALoopOverXAndW) {
   constexpr Round kRounds = 30;
@@ -169,7 +169,7 @@ TEST_P(SgpOracle, IsALoopOverXAndW) {
     };
     Matrix starts;
     for (Rank rank = 0; rank < nodes; ++rank) {
-      std::vector<float> x(kParameters);
+      std::vector<float> x(kSgpParameters);
       start(rank, x);
       starts.emplace_back(x.begin(), x.end());
     }
@@ -180,7 +180,7 @@ TEST_P(SgpOracle, IsALoopOverXAndW) {
                        .topology = topology,
                        .mixing = "out-degree",
                        .nodes = nodes,
-                       .parameters = kParameters,
+                       .parameters = kSgpParameters,
                        .learning_rate = 0.05,
                        .momentum = 0.5,
                        .window = window,
@@ -192,7 +192,7 @@ TEST_P(SgpOracle, IsALoopOverXAndW) {
       for (Rank rank = 0; rank < nodes; ++rank) {
         SCOPED_TRACE(::testing::Message() << "overlap " << overlap << ", rank " << rank);
         EXPECT_NEAR(WeightOf(cluster, rank), loop.w(rank), 1e-12);
-        for (int64_t e = 0; e < kParameters; ++e) {
+        for (int64_t e = 0; e < kSgpParameters; ++e) {
           EXPECT_NEAR(cluster.replica(rank)[e], loop.z(rank, e), 5e-6);
         }
       }
@@ -200,8 +200,8 @@ TEST_P(SgpOracle, IsALoopOverXAndW) {
   }
 }
 
-std::vector<Case> Graphs() {
-  std::vector<Case> cases = {{Uneven(), 3}, {DrawnGraph(3, 8), 8}};
+std::vector<SgpCase> Graphs() {
+  std::vector<SgpCase> cases = {{Uneven(), 3}, {DrawnGraph(3, 8), 8}};
   for (const char* topology : {"star", "exponential", "one-peer-exponential", "random-matching"}) {
     for (const Rank nodes : {1, 2, 3, 5, 8}) cases.push_back({topology, nodes});
   }
@@ -293,7 +293,7 @@ TEST(Sgp, IsDpsgdWhereWeightsAreDoublyStochastic) {
                        .topology = graph.topology,
                        .mixing = graph.mixing,
                        .nodes = WeightedGraph::kNodes,
-                       .parameters = kParameters,
+                       .parameters = kSgpParameters,
                        .buffers = 3,
                        .momentum = 0.9,
                        .initial = RandomStart,
@@ -369,15 +369,15 @@ TEST(Sgp, AveragesExactlyOnADirectedGraph) {
                      .topology = DrawnGraph(9, nodes),
                      .mixing = "out-degree",
                      .nodes = nodes,
-                     .parameters = kParameters,
+                     .parameters = kSgpParameters,
                      .learning_rate = 0,
                      .initial = RandomStart,
                      .gradient = Quadratic(1, 0, 1)});
     ASSERT_TRUE(cluster.Run(400).ok());
-    for (int64_t e = 0; e < kParameters; ++e) {
+    for (int64_t e = 0; e < kSgpParameters; ++e) {
       double mean = 0;
       for (Rank rank = 0; rank < nodes; ++rank) {
-        std::vector<float> start(kParameters);
+        std::vector<float> start(kSgpParameters);
         RandomStart(rank, start);
         mean += start[e] / nodes;
       }
@@ -416,13 +416,13 @@ TEST(Sgp, KeepsItsMemoryBoundOnADirectedGraph) {
   const std::string topology = DrawnGraph(5, 8);
   for (const Round overlap : {0, 1, 3}) {
     const auto elements =
-        LargestMemory(Spec(overlap), **MakeTopology(topology, 8, 1), kParameters, 1);
+        LargestMemory(Spec(overlap), **MakeTopology(topology, 8, 1), kSgpParameters, 1);
     ASSERT_TRUE(elements.ok()) << elements.status();
     for (uint64_t seed = 1; seed < 20; ++seed) {
       Cluster cluster({.algorithm = Spec(overlap),
                        .topology = topology,
                        .mixing = "out-degree",
-                       .parameters = kParameters,
+                       .parameters = kSgpParameters,
                        .momentum = 0.9,
                        .order_seed = seed,
                        .gradient = Quadratic(1, 0, 1)});

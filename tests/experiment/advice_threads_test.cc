@@ -1,4 +1,4 @@
-// Candidates timed on several threads have the times of one: apart from advice_run_test,
+// Candidates timed on several threads have the times of one. Apart from advice_run_test.cc,
 // which takes a sanitizer of threads too long.
 #include <gtest/gtest.h>
 

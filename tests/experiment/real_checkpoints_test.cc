@@ -22,6 +22,7 @@
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/config/config_resolve.h"
 #include "run/records/metrics.h"
+#include "tests/experiment/synchronous_specs.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/registered_specs.h"
@@ -129,15 +130,7 @@ TEST_P(RealCheckpoints, AreASimulatedRunsAndARunGoesOnFromThem) {
   EXPECT_EQ(resumed->evaluation_bytes_sent_total, whole->evaluation_bytes_sent_total);
 }
 
-std::vector<std::string> Synchronous() {
-  std::vector<std::string> specs;
-  for (const std::string& spec : testing::ExamplesOf(Algorithms())) {
-    if (HasRounds(spec)) specs.push_back(spec);
-  }
-  return specs;
-}
-
-INSTANTIATE_TEST_SUITE_P(Registered, RealCheckpoints, ::testing::ValuesIn(Synchronous()),
+INSTANTIATE_TEST_SUITE_P(Registered, RealCheckpoints, ::testing::ValuesIn(SynchronousSpecs()),
                          testing::SpecTestName);
 
 // All nodes, not only rank 0, need to know how the batch had grown.

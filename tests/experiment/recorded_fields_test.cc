@@ -24,10 +24,10 @@ namespace {
 using testing::FileText;
 using testing::JsonLines;
 using testing::JsonOf;
-using Names = std::set<std::string>;
+using FieldNames = std::set<std::string>;
 
 // "target", "target.round".
-void AddNames(const nlohmann::json& object, const std::string& prefix, Names* names) {
+void AddNames(const nlohmann::json& object, const std::string& prefix, FieldNames* names) {
   for (const auto& [name, value] : object.items()) {
     names->insert(prefix + name);
     if (value.is_object()) AddNames(value, prefix + name + ".", names);
@@ -35,8 +35,8 @@ void AddNames(const nlohmann::json& object, const std::string& prefix, Names* na
 }
 
 // The fields of every object that a run wrote, by its file and, of metrics, its round.
-std::map<std::string, Names> FieldsOf(const std::string& run) {
-  std::map<std::string, Names> fields;
+std::map<std::string, FieldNames> FieldsOf(const std::string& run) {
+  std::map<std::string, FieldNames> fields;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
     const std::string path = std::filesystem::relative(entry.path(), run).string();
     if (entry.path().extension() == ".json") {
@@ -51,8 +51,8 @@ std::map<std::string, Names> FieldsOf(const std::string& run) {
 }
 
 // All that may differ:
-void LeaveOutDifferences(std::map<std::string, Names>* real,
-                         std::map<std::string, Names>* simulated) {
+void LeaveOutDifferences(std::map<std::string, FieldNames>* real,
+                         std::map<std::string, FieldNames>* simulated) {
   // Each has its own clock.
   EXPECT_EQ(real->at("summary.json").erase("wall_time_s"), 1u);
   EXPECT_EQ(simulated->at("summary.json").erase("simulated_time_s"), 1u);
@@ -102,8 +102,8 @@ TEST_P(RecordedFields, AreThoseOfRealAndOfSimulatedNodes) {
   const absl::StatusOr<Summary> computed = simulation.Run();
   ASSERT_TRUE(computed.ok()) << computed.status();
 
-  std::map<std::string, Names> expected = FieldsOf(real);
-  std::map<std::string, Names> actual = FieldsOf(simulated);
+  std::map<std::string, FieldNames> expected = FieldsOf(real);
+  std::map<std::string, FieldNames> actual = FieldsOf(simulated);
   LeaveOutDifferences(&expected, &actual);
   ASSERT_GE(expected.size(), 5u);
   for (const auto& [object, names] : expected) EXPECT_EQ(actual[object], names) << object;

@@ -22,6 +22,7 @@
 #include "experiment/simulated/simulated_run.h"
 #include "run/config/config_resolve.h"
 #include "run/records/metrics.h"
+#include "tests/experiment/synchronous_specs.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/registered_specs.h"
@@ -78,7 +79,7 @@ std::vector<std::string> Lines(const std::string& path) {
 
 // All of a run's measurements but for times, since a run that goes on has its nodes begin together.
 // So their losses are summed in another order, too.
-std::vector<std::string> WithoutTimes(const std::string& run) {
+std::vector<std::string> LinesWithoutTimes(const std::string& run) {
   std::vector<std::string> lines;
   for (const std::string& line : Lines(run + "/metrics.jsonl")) {
     absl::StatusOr<RunMetrics> metrics = RunMetricsFromJson(line);
@@ -105,7 +106,7 @@ std::vector<std::string> NodeLosses(const std::string& run, Rank rank) {
 }
 
 void ExpectSameRun(const std::string& resumed, const std::string& whole) {
-  EXPECT_EQ(WithoutTimes(resumed), WithoutTimes(whole));
+  EXPECT_EQ(LinesWithoutTimes(resumed), LinesWithoutTimes(whole));
   EXPECT_TRUE(FileText(resumed + "/model.safetensors") == FileText(whole + "/model.safetensors"));
   for (Rank rank = 0; rank < 4; ++rank) {
     const std::string model = absl::StrCat("/node-", rank, "/model.safetensors");
@@ -144,15 +145,7 @@ TEST_P(ResumedSimulation, LeavesTheFilesOfOneThatNeverStopped) {
   EXPECT_EQ(links.bytes_received, expected.bytes_received);
 }
 
-std::vector<std::string> Synchronous() {
-  std::vector<std::string> specs;
-  for (const std::string& spec : testing::ExamplesOf(Algorithms())) {
-    if (HasRounds(spec)) specs.push_back(spec);
-  }
-  return specs;
-}
-
-INSTANTIATE_TEST_SUITE_P(Registered, ResumedSimulation, ::testing::ValuesIn(Synchronous()),
+INSTANTIATE_TEST_SUITE_P(Registered, ResumedSimulation, ::testing::ValuesIn(SynchronousSpecs()),
                          testing::SpecTestName);
 
 // The batch of rounds to come depends on the evaluations before the checkpoint.

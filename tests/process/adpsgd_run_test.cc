@@ -12,6 +12,7 @@
 #include "kernels/vector/replica_layout.h"
 #include "model/files/safetensors.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/process/run_gradients.h"
 #include "tests/testing/json_text.h"
@@ -21,13 +22,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kPeerLost = 6;
-constexpr int kRounds = 20;
+constexpr int kAdpsgdRounds = 20;
 constexpr int64_t kDim = 5;
 constexpr int64_t kReplica = kDim * int64_t{sizeof(float)};
 
-std::vector<std::string> Call(const std::string& command, int nodes, const std::string& out,
-                              const std::vector<std::string>& flags) {
+std::vector<std::string> AdpsgdCall(const std::string& command, int nodes, const std::string& out,
+                                    const std::vector<std::string>& flags) {
   std::vector<std::string> call = {command, "-n", std::to_string(nodes), "--algorithm=adpsgd",
                                    "--out=" + out};
   call.insert(call.end(), flags.begin(), flags.end());
@@ -91,14 +91,14 @@ TEST(AdpsgdRun, AnyNumberOfNodesUsesUpTheBudgetAndLeavesTheMeanOfItsModels) {
       const ScratchFolder folder;
       const std::string run = folder.File("run");
       const Ended ended =
-          RunGrapevine(Call(command, nodes, run,
-                            {"--model=quadratic:spread=1:dim=" + std::to_string(kDim),
-                             "--compute=1ms", "--rounds=" + std::to_string(kRounds)}));
+          RunGrapevine(AdpsgdCall(command, nodes, run,
+                                  {"--model=quadratic:spread=1:dim=" + std::to_string(kDim),
+                                   "--compute=1ms", "--rounds=" + std::to_string(kAdpsgdRounds)}));
       ASSERT_EQ(ended.exit_code, 0) << ended.output;
-      const int64_t gradients = int64_t{kRounds} * nodes;
+      const int64_t gradients = int64_t{kAdpsgdRounds} * nodes;
       EXPECT_EQ(SumOf(GradientsOf(run, nodes)), gradients);
       ExpectBytes(run, nodes, gradients);
-      EXPECT_DOUBLE_EQ(SummaryOf(run)["gradients"]["mean"], kRounds);
+      EXPECT_DOUBLE_EQ(SummaryOf(run)["gradients"]["mean"], kAdpsgdRounds);
       ExpectStalenessAsTheNodesSay(run, nodes, gradients);
       const std::vector<double> mean = MeanModel(run, nodes);
       const std::vector<float> kept = Model(run + "/model.safetensors");
@@ -113,7 +113,7 @@ TEST(AdpsgdRun, StalenessIsWhatAPencilSays) {
   const ScratchFolder folder;
   const std::string run = folder.File("run");
   const Ended ended = RunGrapevine(
-      Call("sim", 2, run, {"--model=quadratic:dim=5", "--compute=10ms", "--rounds=20"}));
+      AdpsgdCall("sim", 2, run, {"--model=quadratic:dim=5", "--compute=10ms", "--rounds=20"}));
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
   for (const int rank : {0, 1}) {
     const auto line = NodeLines(run, rank).back();
@@ -133,7 +133,7 @@ TEST(AdpsgdRun, ASlowNodeComputesLess) {
     SCOPED_TRACE(command);
     const ScratchFolder folder;
     const std::string run = folder.File("run");
-    const Ended ended = RunGrapevine(Call(
+    const Ended ended = RunGrapevine(AdpsgdCall(
         command, 4, run, {"--model=quadratic", "--compute=20ms", "--slow=2:5", "--rounds=60"}));
     ASSERT_EQ(ended.exit_code, 0) << ended.output;
     const std::vector<int64_t> gradients = GradientsOf(run, 4);
@@ -159,14 +159,15 @@ TEST(AdpsgdRun, LearnsWhatDpsgdLearns) {
   EXPECT_GT(accuracy("train", "adpsgd"), synchronous - 0.1) << "however unequal the nodes' speeds";
 }
 
-std::vector<std::string> LongRun(const std::string& out) {
-  return Call("train", 3, out,
-              {"--model=phantom:1MB", "--compute=5ms", "--rounds=100000", "--peer-timeout=2s"});
+std::vector<std::string> LongAdpsgdRun(const std::string& out) {
+  return AdpsgdCall(
+      "train", 3, out,
+      {"--model=phantom:1MB", "--compute=5ms", "--rounds=100000", "--peer-timeout=2s"});
 }
 
 TEST(AdpsgdRun, AnInterruptEndsAllNodes) {
   const ScratchFolder folder;
-  GrapevineProcess run(LongRun(folder.File("run")));
+  GrapevineProcess run(LongAdpsgdRun(folder.File("run")));
   ASSERT_TRUE(run.AwaitOutput("round 3/")) << run.output();
   run.Signal(SIGINT);
   EXPECT_EQ(run.Await(), 128 + SIGINT) << run.output();
@@ -175,7 +176,7 @@ TEST(AdpsgdRun, AnInterruptEndsAllNodes) {
 
 TEST(AdpsgdRun, AKilledNodeEndsTheRunByName) {
   const ScratchFolder folder;
-  GrapevineProcess run(LongRun(folder.File("run")));
+  GrapevineProcess run(LongAdpsgdRun(folder.File("run")));
   ASSERT_TRUE(run.AwaitOutput("round 3/")) << run.output();
   ASSERT_NE(run.Node(1), 0);
   ASSERT_EQ(kill(run.Node(1), SIGKILL), 0);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
@@ -20,8 +21,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr int kUsage = 2, kOutput = 4, kInterrupted = 130;
 
 std::vector<std::string> Checkpointed(const std::string& out, int rounds = 1500) {
   return {"train",

@@ -16,6 +16,7 @@
 
 #include "system/file_descriptor.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/certificates.h"
@@ -28,8 +29,6 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr int kUsage = 2, kInput = 3, kOutput = 4, kRendezvous = 5, kPeerLost = 6;
 
 // One of two nodes; `flags` override nothing and are appended.
 std::vector<std::string> Node(int rank, int port, const std::string& out,

@@ -15,10 +15,10 @@
 namespace grapevine::testing {
 namespace {
 
-constexpr int kNodes = 4;
+constexpr int kRing = 4;
 
-std::vector<std::string> With(std::vector<std::string> flags,
-                              const std::vector<std::string>& more) {
+std::vector<std::string> WithAll(std::vector<std::string> flags,
+                                 const std::vector<std::string>& more) {
   flags.insert(flags.end(), more.begin(), more.end());
   return flags;
 }
@@ -33,14 +33,14 @@ TEST(CutEdge, CostsAPauseAndNothingElse) {
   const int port = FreePort(), cut_off = FreePort();
   TcpRelay relay(cut_off);
   std::vector<std::unique_ptr<GrapevineProcess>> nodes;
-  for (int rank = 0; rank < kNodes; ++rank) {
-    std::vector<std::string> arguments =
-        With({"node", "--rank=" + std::to_string(rank), "--world-size=4", "--master-addr=127.0.0.1",
-              "--master-port=" + std::to_string(port), "--out=" + folder.File("cut")},
-             training);
+  for (int rank = 0; rank < kRing; ++rank) {
+    std::vector<std::string> arguments = WithAll(
+        {"node", "--rank=" + std::to_string(rank), "--world-size=4", "--master-addr=127.0.0.1",
+         "--master-port=" + std::to_string(port), "--out=" + folder.File("cut")},
+        training);
     if (rank == 2) {
-      arguments = With(arguments, {"--bind=127.0.0.1:" + std::to_string(cut_off),
-                                   "--advertise=127.0.0.1:" + std::to_string(relay.port())});
+      arguments = WithAll(arguments, {"--bind=127.0.0.1:" + std::to_string(cut_off),
+                                      "--advertise=127.0.0.1:" + std::to_string(relay.port())});
     }
     nodes.push_back(std::make_unique<GrapevineProcess>(arguments));
   }
@@ -54,12 +54,12 @@ TEST(CutEdge, CostsAPauseAndNothingElse) {
   EXPECT_GE(relay.connections(), 4) << "both neighbours, twice";
 
   const Ended whole = RunGrapevine(
-      With({"train", "-n", std::to_string(kNodes), "--out=" + folder.File("whole")}, training));
+      WithAll({"train", "-n", std::to_string(kRing), "--out=" + folder.File("whole")}, training));
   ASSERT_EQ(whole.exit_code, 0) << whole.output;
   const std::string model = FileText(folder.File("whole/model.safetensors"));
   ASSERT_FALSE(model.empty());
   EXPECT_TRUE(FileText(folder.File("cut/model.safetensors")) == model);
-  for (int rank = 0; rank < kNodes; ++rank) {
+  for (int rank = 0; rank < kRing; ++rank) {
     const std::string own = "/node-" + std::to_string(rank) + "/model.safetensors";
     EXPECT_TRUE(FileText(folder.File("cut" + own)) == FileText(folder.File("whole" + own))) << rank;
   }

@@ -15,6 +15,7 @@
 
 #include "tests/emulated_cuda/gpu_name.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/json_text.h"
@@ -24,8 +25,6 @@ namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-
-constexpr int kRendezvous = 5, kDiverged = 7, kDevice = 8;
 
 TEST(Gpu, WithoutOneTheRunEndsAtOnceAndSaysWhy) {
   if (FindGpus().ok()) GTEST_SKIP() << "there is a GPU";

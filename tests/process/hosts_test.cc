@@ -17,6 +17,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/node/store/etcd_server.h"
 #include "tests/process/documentation.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/process/virtual_hosts.h"
 #include "tests/testing/file_text.h"
@@ -33,7 +34,6 @@ using ::testing::SizeIs;
 using Variables = std::map<std::string, std::string>;
 
 constexpr int kHosts = 4;
-constexpr int kRendezvous = 5;
 constexpr char kPage[] = "docs/cluster.md";
 
 // The experiment of the page, but small.

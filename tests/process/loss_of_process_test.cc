@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 
 namespace grapevine::testing {
@@ -17,8 +18,6 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr int kPeerLost = 6;
 
 bool Contains(const std::string& path, const std::string& text) {
   std::ifstream file(path);

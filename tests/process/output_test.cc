@@ -16,6 +16,7 @@
 
 #include "system/file_descriptor.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/json_text.h"
@@ -29,8 +30,6 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-constexpr int kUsage = 2, kInput = 3, kOutput = 4, kPeerLost = 6;
 
 const std::vector<std::string> kTiny = {
     "train", "-n", "2", "--model=softmax", "--data=synthetic:train=64:test=20", "--batch=8"};

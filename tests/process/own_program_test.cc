@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/file_text.h"
 #include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
@@ -19,7 +21,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr int kUsage = 2;
 const GrapevineProcess::Options kWithMine = {.program = "examples/grapevine_with_mine"};
 const GrapevineProcess::Options kOwnProgram = {.program = "examples/your_own_model"};
 
@@ -74,11 +75,6 @@ std::vector<std::string> WithMine(const char* command, const std::string& out) {
           out};
 }
 
-std::string BytesOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 TEST(GrapevineWithMine, RunsThemByNameForRealAndSimulatedWithTheSameBits) {
   const ScratchFolder folder;
   const Ended trained = RunGrapevine(WithMine("train", folder.File("real")), kWithMine);
@@ -89,9 +85,9 @@ TEST(GrapevineWithMine, RunsThemByNameForRealAndSimulatedWithTheSameBits) {
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
   const auto summary = SummaryOf(folder.File("real"));
   EXPECT_LT(summary["test_loss"], 0.05);  // 0.98 where it begins
-  const std::string model = BytesOf(folder.File("real/model.safetensors"));
+  const std::string model = FileText(folder.File("real/model.safetensors"));
   EXPECT_FALSE(model.empty());
-  EXPECT_EQ(model, BytesOf(folder.File("simulated/model.safetensors")));
+  EXPECT_EQ(model, FileText(folder.File("simulated/model.safetensors")));
 }
 
 TEST(GrapevineWithMine, HelpErrorsAndAdviceKnowThem) {

@@ -19,15 +19,15 @@
 namespace grapevine::testing {
 namespace {
 
-constexpr Rank kNodes = WeightedGraph::kNodes;
-constexpr Round kRounds = 300;
+constexpr Rank kQuadraticNodes = WeightedGraph::kNodes;
+constexpr Round kQuadraticRounds = 300;
 constexpr uint64_t kSeed = 1;
 constexpr double kStart = 2;
 const char kModel[] = "quadratic:dim=5:noise=0:spread=1:start=2";
 
 std::unique_ptr<Problem> Quadratics() {
   QuadraticProblemOptions options = *ParseQuadratic(*ParseSpec(kModel));
-  options.nodes = kNodes;
+  options.nodes = kQuadraticNodes;
   options.seed = kSeed;
   return std::make_unique<QuadraticProblem>(options);
 }
@@ -37,7 +37,7 @@ Replicas Optima(const Problem& problem) {
   const std::vector<float> zero(static_cast<size_t>(problem.layout().size));
   std::vector<float> gradient = zero;
   Replicas optima;
-  const auto objectives = problem.MakeObjectives(0, kNodes, {});
+  const auto objectives = problem.MakeObjectives(0, kQuadraticNodes, {});
   for (const auto& objective : *objectives) {
     EXPECT_TRUE(objective->Gradient(zero.data(), 0, gradient.data()).ok());
     optima.emplace_back();
@@ -56,23 +56,24 @@ struct Learning {
 };
 
 Ended Learn(const Learning& learning, const std::string& out) {
-  return RunGrapevine(
-      {learning.command, "--nodes=" + std::to_string(kNodes), std::string("--model=") + kModel,
-       "--topology=" + learning.graph.topology, "--mixing=" + learning.graph.mixing, "--window=4",
-       learning.atc ? "--algorithm=dpsgd:order=atc" : "--algorithm=dpsgd", "--schedule=constant",
-       "--lr=0.05", "--momentum=0.9", "--rounds=" + std::to_string(kRounds), "--eval-every=100",
-       "--seed=" + std::to_string(kSeed), "--out=" + out});
+  return RunGrapevine({learning.command, "--nodes=" + std::to_string(kQuadraticNodes),
+                       std::string("--model=") + kModel, "--topology=" + learning.graph.topology,
+                       "--mixing=" + learning.graph.mixing, "--window=4",
+                       learning.atc ? "--algorithm=dpsgd:order=atc" : "--algorithm=dpsgd",
+                       "--schedule=constant", "--lr=0.05", "--momentum=0.9",
+                       "--rounds=" + std::to_string(kQuadraticRounds), "--eval-every=100",
+                       "--seed=" + std::to_string(kSeed), "--out=" + out});
 }
 
 Replicas Expected(const Learning& learning, const Problem& problem) {
   const auto size = static_cast<size_t>(problem.layout().size);
-  return After(kRounds,
+  return After(kQuadraticRounds,
                {.w = learning.graph.w,
                 .atc = learning.atc,
                 .learning_rate = 0.05,
                 .momentum = 0.9,
                 .optima = Optima(problem)},
-               Replicas(kNodes, std::vector<double>(size, kStart)));
+               Replicas(kQuadraticNodes, std::vector<double>(size, kStart)));
 }
 
 std::vector<float> Model(const std::string& out, Rank rank, const ReplicaLayout& layout) {
@@ -95,7 +96,7 @@ TEST_P(QuadraticRun, EndsWhereALoopOverWDoes) {
 
   const std::unique_ptr<Problem> problem = Quadratics();
   const Replicas expected = Expected(GetParam(), *problem);
-  for (Rank rank = 0; rank < kNodes; ++rank) {
+  for (Rank rank = 0; rank < kQuadraticNodes; ++rank) {
     const std::vector<float> model = Model(out, rank, problem->layout());
     for (size_t e = 0; e < model.size(); ++e) {
       EXPECT_NEAR(model[e], expected[rank][e], 1e-5) << "rank " << rank;

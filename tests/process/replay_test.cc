@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
 
@@ -17,11 +18,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-
-constexpr int kUsage = 2;
-constexpr int kInput = 3;
-constexpr int kOutput = 4;
-constexpr int kPeerLost = 6;
 
 struct Method {
   std::string algorithm, topology = "ring";

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/process/run_gradients.h"
+#include "tests/testing/file_text.h"
 #include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
@@ -21,14 +23,13 @@ namespace {
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-constexpr int kPeerLost = 6;
-constexpr int kNodes = 3;
-constexpr int kRounds = 60;
+constexpr int kSoloNodes = 3;
+constexpr int kSoloRounds = 60;
 const GrapevineProcess::Options kWithSolo = {.program = "tests/process/grapevine_with_solo"};
 
-std::vector<std::string> Call(const char* command, std::vector<std::string> flags,
-                              const std::string& out) {
-  std::vector<std::string> call = {command, "-n", std::to_string(kNodes), "--algorithm=solo",
+std::vector<std::string> SoloCall(const char* command, std::vector<std::string> flags,
+                                  const std::string& out) {
+  std::vector<std::string> call = {command, "-n", std::to_string(kSoloNodes), "--algorithm=solo",
                                    "--out=" + out};
   call.insert(call.end(), flags.begin(), flags.end());
   return call;
@@ -36,7 +37,7 @@ std::vector<std::string> Call(const char* command, std::vector<std::string> flag
 
 void ExpectWhatTheSummarySays(const std::string& run, int64_t gradients) {
   const auto summary = SummaryOf(run);
-  EXPECT_DOUBLE_EQ(summary["gradients"]["mean"], static_cast<double>(gradients) / kNodes);
+  EXPECT_DOUBLE_EQ(summary["gradients"]["mean"], static_cast<double>(gradients) / kSoloNodes);
   EXPECT_GE(summary["idle_s"]["min"], 0);
   const auto lines = JsonLines(run + "/metrics.jsonl");
   ASSERT_FALSE(lines.empty());
@@ -50,18 +51,18 @@ TEST(SharedBudget, FastNodesDoMoreAndTheTotalIsExact) {
     SCOPED_TRACE(command);
     const std::string run = folder.File(command);
     const Ended ended =
-        RunGrapevine(Call(command,
-                          {"--model=quadratic:dim=4", "--compute=20ms", "--slow=2:5",
-                           "--rounds=" + std::to_string(kRounds), "--log-every=1"},
-                          run),
+        RunGrapevine(SoloCall(command,
+                              {"--model=quadratic:dim=4", "--compute=20ms", "--slow=2:5",
+                               "--rounds=" + std::to_string(kSoloRounds), "--log-every=1"},
+                              run),
                      kWithSolo);
     ASSERT_EQ(ended.exit_code, 0) << ended.output;
-    const std::vector<int64_t> gradients = GradientsOf(run, kNodes);
-    EXPECT_EQ(SumOf(gradients), kRounds * kNodes);
+    const std::vector<int64_t> gradients = GradientsOf(run, kSoloNodes);
+    EXPECT_EQ(SumOf(gradients), kSoloRounds * kSoloNodes);
     EXPECT_LT(2 * gradients[2], gradients[0]);
     EXPECT_LT(2 * gradients[2], gradients[1]);
-    EXPECT_EQ(JsonLines(run + "/metrics.jsonl").size(), static_cast<size_t>(kRounds));
-    ExpectWhatTheSummarySays(run, kRounds * kNodes);
+    EXPECT_EQ(JsonLines(run + "/metrics.jsonl").size(), static_cast<size_t>(kSoloRounds));
+    ExpectWhatTheSummarySays(run, kSoloRounds * kSoloNodes);
   }
 }
 
@@ -72,10 +73,11 @@ TEST(SharedBudget, NodesAndSummaryTellHowStaleGradientsWere) {
     SCOPED_TRACE(command);
     const std::string run = folder.File(command);
     const Ended ended = RunGrapevine(
-        Call(command, {"--model=quadratic:dim=4", "--compute=5ms", "--rounds=20"}, run), kWithSolo);
+        SoloCall(command, {"--model=quadratic:dim=4", "--compute=5ms", "--rounds=20"}, run),
+        kWithSolo);
     ASSERT_EQ(ended.exit_code, 0) << ended.output;
     int64_t all_stale = 0;
-    for (int rank = 0; rank < kNodes; ++rank) {
+    for (int rank = 0; rank < kSoloNodes; ++rank) {
       const auto line = NodeLines(run, rank).back();
       const int64_t gradients = line["gradients_total"];
       const int64_t stale = gradients / 2;
@@ -91,7 +93,7 @@ TEST(SharedBudget, NodesAndSummaryTellHowStaleGradientsWere) {
     const auto summary = SummaryOf(run);
     EXPECT_EQ(summary["staleness_max"], 3);
     EXPECT_DOUBLE_EQ(summary["staleness_mean"],
-                     3.0 * static_cast<double>(all_stale) / (20 * kNodes));
+                     3.0 * static_cast<double>(all_stale) / (20 * kSoloNodes));
   }
 }
 
@@ -100,18 +102,13 @@ TEST(SharedBudget, EpochsAreThoseOfAllNodesTogether) {
   const ScratchFolder folder;
   const std::string run = folder.File("run");
   const Ended ended = RunGrapevine(
-      Call("train",
-           {"--model=softmax", "--data=synthetic:train=960:test=64", "--batch=8", "--epochs=2"},
-           run),
+      SoloCall("train",
+               {"--model=softmax", "--data=synthetic:train=960:test=64", "--batch=8", "--epochs=2"},
+               run),
       kWithSolo);
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
-  EXPECT_EQ(SumOf(GradientsOf(run, kNodes)) * 8, 2 * 960);
+  EXPECT_EQ(SumOf(GradientsOf(run, kSoloNodes)) * 8, 2 * 960);
   ExpectWhatTheSummarySays(run, 2 * 960 / 8);
-}
-
-std::string BytesOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 // Those of this algorithm never change theirs.
@@ -122,7 +119,7 @@ TEST(SharedBudget, ServersWeightsCountWhereTheAlgorithmSaysSo) {
     SCOPED_TRACE(command);
     const std::string run = folder.File(command);
     std::vector<std::string> call =
-        Call(command, {"--model=quadratic:dim=5:start=2", "--compute=1ms", "--rounds=20"}, run);
+        SoloCall(command, {"--model=quadratic:dim=5:start=2", "--compute=1ms", "--rounds=20"}, run);
     call[3] = "--algorithm=solo:servers=2";
     const Ended ended = RunGrapevine(call, kWithSolo);
     ASSERT_EQ(ended.exit_code, 0) << ended.output;
@@ -131,21 +128,21 @@ TEST(SharedBudget, ServersWeightsCountWhereTheAlgorithmSaysSo) {
     EXPECT_EQ(summary["workers"], 1);
     EXPECT_DOUBLE_EQ(summary["test_loss"], 0.5 * 5 * 2 * 2) << "of the starting weights";
     EXPECT_EQ(summary["evaluation_bytes_sent_total"].get<int64_t>() % (5 * 4), 0);
-    models.push_back(BytesOf(run + "/model.safetensors"));
+    models.push_back(FileText(run + "/model.safetensors"));
   }
   EXPECT_FALSE(models[0].empty());
   EXPECT_EQ(models[0], models[1]);
 }
 
-std::vector<std::string> LongRun(const std::string& out) {
-  return Call("train",
-              {"--model=phantom:1MB", "--compute=5ms", "--rounds=100000", "--peer-timeout=2s"},
-              out);
+std::vector<std::string> LongSoloRun(const std::string& out) {
+  return SoloCall("train",
+                  {"--model=phantom:1MB", "--compute=5ms", "--rounds=100000", "--peer-timeout=2s"},
+                  out);
 }
 
 TEST(SharedBudget, AnInterruptEndsAllNodes) {
   const ScratchFolder folder;
-  GrapevineProcess run(LongRun(folder.File("run")), kWithSolo);
+  GrapevineProcess run(LongSoloRun(folder.File("run")), kWithSolo);
   ASSERT_TRUE(run.AwaitOutput("round 3/")) << run.output();
   run.Signal(SIGINT);
   EXPECT_EQ(run.Await(), 128 + SIGINT) << run.output();
@@ -155,7 +152,7 @@ TEST(SharedBudget, AnInterruptEndsAllNodes) {
 
 TEST(SharedBudget, AKilledNodeEndsTheRunByName) {
   const ScratchFolder folder;
-  GrapevineProcess run(LongRun(folder.File("run")), kWithSolo);
+  GrapevineProcess run(LongSoloRun(folder.File("run")), kWithSolo);
   ASSERT_TRUE(run.AwaitOutput("round 3/")) << run.output();
   ASSERT_NE(run.Node(1), 0);
   ASSERT_EQ(kill(run.Node(1), SIGKILL), 0);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/json_text.h"
@@ -26,8 +27,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr int kUsage = 2, kInput = 3, kOutput = 4, kInterrupted = 130;
-
 // `flags` after those of a small timing-only run.
 std::vector<std::string> Sim(std::vector<std::string> flags) {
   const std::vector<std::string> common = {"sim", "--model=phantom:100kB", "--compute=1ms",
@@ -36,8 +35,8 @@ std::vector<std::string> Sim(std::vector<std::string> flags) {
   return flags;
 }
 
-void ExpectRefused(std::vector<std::string> flags, int exit_code,
-                   const ::testing::Matcher<std::string>& message) {
+void ExpectSimRefused(std::vector<std::string> flags, int exit_code,
+                      const ::testing::Matcher<std::string>& message) {
   const ScratchFolder folder;
   flags.push_back("--out=" + folder.File("sweep"));
   const Ended ended = RunGrapevine(Sim(flags));
@@ -48,23 +47,24 @@ void ExpectRefused(std::vector<std::string> flags, int exit_code,
 }
 
 TEST(Sim, MistakesNameTheirPlace) {
-  ExpectRefused({"--topology=ring,"}, kUsage,
-                HasSubstr("--topology=ring,: an element of the list is empty"));
-  ExpectRefused({"--bandwidth=1Gbit,1Gbit"}, kUsage,
-                HasSubstr("--bandwidth=1Gbit,1Gbit: a value is listed twice"));
-  ExpectRefused({"--lr=0.1,0.10"}, kUsage, HasSubstr("--lr=0.1,0.10: a value is listed twice"));
-  ExpectRefused({"--batch=4,0"}, kUsage, HasSubstr("--batch=0: must be positive"));
-  ExpectRefused({"--slow=1:2,2:3"}, kUsage,
-                AllOf(HasSubstr("--slow=1:2,2:3: a run may have several of these"),
-                      HasSubstr("write --slow=1:2 --slow=2:3")));
-  ExpectRefused({"--bandwidth=-1Gbit"}, kUsage,
-                AllOf(HasSubstr("--bandwidth"), HasSubstr("-1Gbit")));
-  ExpectRefused({"--bandwidth=1Gbit,-5Mbit"}, kUsage,
-                AllOf(HasSubstr("--bandwidth"), HasSubstr("-5Mbit")));
-  ExpectRefused({"--network=cloud-regoin"}, kUsage,
-                AllOf(HasSubstr("cloud-regoin"), HasSubstr("cloud-region")));
-  ExpectRefused({"--network=file:/none/net.textproto"}, kInput, HasSubstr("/none/net.textproto"));
-  ExpectRefused({"--topology=hypercube", "-n", "6"}, kUsage, HasSubstr("nearest is n = 4 or 8"));
+  ExpectSimRefused({"--topology=ring,"}, kUsage,
+                   HasSubstr("--topology=ring,: an element of the list is empty"));
+  ExpectSimRefused({"--bandwidth=1Gbit,1Gbit"}, kUsage,
+                   HasSubstr("--bandwidth=1Gbit,1Gbit: a value is listed twice"));
+  ExpectSimRefused({"--lr=0.1,0.10"}, kUsage, HasSubstr("--lr=0.1,0.10: a value is listed twice"));
+  ExpectSimRefused({"--batch=4,0"}, kUsage, HasSubstr("--batch=0: must be positive"));
+  ExpectSimRefused({"--slow=1:2,2:3"}, kUsage,
+                   AllOf(HasSubstr("--slow=1:2,2:3: a run may have several of these"),
+                         HasSubstr("write --slow=1:2 --slow=2:3")));
+  ExpectSimRefused({"--bandwidth=-1Gbit"}, kUsage,
+                   AllOf(HasSubstr("--bandwidth"), HasSubstr("-1Gbit")));
+  ExpectSimRefused({"--bandwidth=1Gbit,-5Mbit"}, kUsage,
+                   AllOf(HasSubstr("--bandwidth"), HasSubstr("-5Mbit")));
+  ExpectSimRefused({"--network=cloud-regoin"}, kUsage,
+                   AllOf(HasSubstr("cloud-regoin"), HasSubstr("cloud-region")));
+  ExpectSimRefused({"--network=file:/none/net.textproto"}, kInput,
+                   HasSubstr("/none/net.textproto"));
+  ExpectSimRefused({"--topology=hypercube", "-n", "6"}, kUsage, HasSubstr("nearest is n = 4 or 8"));
 }
 
 TEST(Sim, ACellThatCannotBeIsReportedAndTheOthersFinish) {
@@ -130,12 +130,12 @@ TEST(Sim, ARunThatIsKilledGoesOnAsIfItHadNeverStopped) {
 
 TEST(Sim, RefusesToGoOnWithWhatItCannot) {
   const ScratchFolder folder;
-  ExpectRefused({"--checkpoint-every=2"}, kUsage,
-                HasSubstr("--checkpoint-every=2: --model=phantom:100kB has no weights to save"));
-  ExpectRefused({"--checkpoint-every=2", "--topology=ring,star"}, kUsage,
-                HasSubstr("--checkpoint-every=2: a sweep repeats the cells"));
-  ExpectRefused({"--resume=" + folder.path()}, kUsage,
-                HasSubstr("--resume=" + folder.path() + ": is no run directory"));
+  ExpectSimRefused({"--checkpoint-every=2"}, kUsage,
+                   HasSubstr("--checkpoint-every=2: --model=phantom:100kB has no weights to save"));
+  ExpectSimRefused({"--checkpoint-every=2", "--topology=ring,star"}, kUsage,
+                   HasSubstr("--checkpoint-every=2: a sweep repeats the cells"));
+  ExpectSimRefused({"--resume=" + folder.path()}, kUsage,
+                   HasSubstr("--resume=" + folder.path() + ": is no run directory"));
 }
 
 TEST(Sim, TellsTheBusiestLinkOfAPhysicalNetwork) {

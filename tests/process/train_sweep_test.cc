@@ -15,6 +15,7 @@
 
 #include "system/file_descriptor.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/json_text.h"
@@ -28,8 +29,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 namespace fs = std::filesystem;
-
-constexpr int kUsage = 2, kOutput = 4;
 
 // A pipe that is full: whoever writes to it waits until it is read.
 class FullPipe {

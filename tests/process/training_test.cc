@@ -13,6 +13,7 @@
 #include "run/timing/straggler.h"
 #include "tests/model/datasets/write_jpeg.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/json_text.h"
@@ -25,8 +26,6 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr int kUsage = 2, kInput = 3, kOutput = 4, kDiverged = 7;
 
 // Two nodes on a little data, and what differs.
 std::vector<std::string> Training(const std::string& out, std::vector<std::string> flags) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 
 namespace grapevine::testing {
@@ -16,8 +17,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr int kUsage = 2, kInput = 3, kOutput = 4;
 
 // How the program answers `arguments`.
 void ExpectRefused(const std::vector<std::string>& arguments, int exit_code,

@@ -30,7 +30,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr Rank kNodes = 3;
+constexpr Rank kWriters = 3;
 
 NodeState StateOf(Rank rank, Round round, int64_t elements = 100) {
   NodeState state{.round = round};
@@ -50,7 +50,7 @@ CheckpointManifest Checkpointed(const std::string& run, Round round, int64_t ele
   CheckpointManifest manifest;
   manifest.set_version(kManifestVersion);
   manifest.set_round(round);
-  for (Rank rank = 0; rank < kNodes; ++rank) {
+  for (Rank rank = 0; rank < kWriters; ++rank) {
     const auto part = WriteNodePart(*checkpoint, rank, StateOf(rank, round, elements));
     EXPECT_TRUE(part.ok()) << part.status();
     *manifest.add_nodes() = *part;
@@ -61,7 +61,7 @@ CheckpointManifest Checkpointed(const std::string& run, Round round, int64_t ele
 }
 
 void ExpectWhole(const Checkpoint& checkpoint, int64_t elements = 100) {
-  for (Rank rank = 0; rank < kNodes; ++rank) {
+  for (Rank rank = 0; rank < kWriters; ++rank) {
     const auto state = ReadNodePart(checkpoint, rank);
     ASSERT_TRUE(state.ok()) << state.status();
     const NodeState expected = StateOf(rank, checkpoint.manifest.round(), elements);

@@ -24,12 +24,12 @@ using ::testing::AllOf;
 using testing::FileText;
 using ::testing::HasSubstr;
 
-constexpr Rank kNodes = 3;
+constexpr Rank kRecordedNodes = 3;
 
 RecordingHeader HeaderOf(Rank rank) {
   RecordingHeader header;
   header.set_rank(rank);
-  header.set_nodes(kNodes);
+  header.set_nodes(kRecordedNodes);
   header.set_config("nodes: 3\n");
   RecordedSetting& setting = *header.add_settings();
   setting.set_name("seed");
@@ -44,7 +44,7 @@ std::vector<Event> EveryEvent() {
                 .step = std::numeric_limits<uint32_t>::max()};
   return {RoundLimit{0},
           Start{},
-          Received{.from = kNodes - 1, .tag = far},
+          Received{.from = kRecordedNodes - 1, .tag = far},
           Offered{.from = 0, .tag = {.channel = 1, .index = 300, .step = 2}},
           Lost{.from = 1, .tag = {}},
           GradientReady{.round = std::numeric_limits<int64_t>::max(), .from = 7},
@@ -83,12 +83,12 @@ std::string WholeRun(const ScratchFolder& folder, bool ends = true) {
   return run;
 }
 
-absl::StatusOr<std::vector<RecordedNode>> Read(const std::vector<std::string>& files) {
+absl::StatusOr<std::vector<RecordedNode>> ReadNodes(const std::vector<std::string>& files) {
   return ReadRecordings(files);
 }
 
 void ExpectRefused(const std::vector<std::string>& files, const std::string& why) {
-  const auto read = Read(files);
+  const auto read = ReadNodes(files);
   ASSERT_FALSE(read.ok()) << why;
   EXPECT_EQ(FailureOf(read.status()), Failure::kInput) << read.status();
   EXPECT_THAT(std::string(read.status().message()), HasSubstr(why));
@@ -98,10 +98,10 @@ TEST(Recording, EventsComeBackInTheirOrderWithTheirPlaces) {
   const ScratchFolder folder;
   const std::string run = WholeRun(folder);
   const std::string path = folder.Write("run.rec", run);
-  const auto nodes = Read({path});
+  const auto nodes = ReadNodes({path});
   ASSERT_TRUE(nodes.ok()) << nodes.status();
-  ASSERT_EQ(nodes->size(), static_cast<size_t>(kNodes));
-  for (Rank rank = 0; rank < kNodes; ++rank) {
+  ASSERT_EQ(nodes->size(), static_cast<size_t>(kRecordedNodes));
+  for (Rank rank = 0; rank < kRecordedNodes; ++rank) {
     const RecordedNode& node = (*nodes)[rank];
     EXPECT_EQ(node.rank(), rank);
     EXPECT_EQ(node.events(), static_cast<int64_t>(EveryEvent().size()));
@@ -133,9 +133,9 @@ TEST(Recording, ManyEventsTakeSomeBytesEach) {
     events.push_back(Received{.from = 1, .tag = {.index = i, .step = 3}});
   }
   std::vector<std::string> files;
-  for (Rank rank = 0; rank < kNodes; ++rank) files.push_back(Record(folder, rank, events));
+  for (Rank rank = 0; rank < kRecordedNodes; ++rank) files.push_back(Record(folder, rank, events));
   EXPECT_LT(FileText(files[0]).size(), kEvents * 7);
-  const auto nodes = Read(files);
+  const auto nodes = ReadNodes(files);
   ASSERT_TRUE(nodes.ok()) << nodes.status();
   int64_t index = 0;
   for (EventCursor cursor(&nodes->front()); !cursor.done(); cursor.Next(), ++index) {
@@ -155,7 +155,8 @@ TEST(Recording, EveryPrefixIsAsGoodAsFarAsItGoes) {
   bool usable = false;
   for (size_t size = 1; size < whole.size(); ++size) {
     SCOPED_TRACE(size);
-    const auto nodes = Read({folder.Write("cut", whole.substr(0, size)), others[0], others[1]});
+    const auto nodes =
+        ReadNodes({folder.Write("cut", whole.substr(0, size)), others[0], others[1]});
     if (!nodes.ok()) {
       EXPECT_EQ(FailureOf(nodes.status()), Failure::kInput) << nodes.status();
       EXPECT_FALSE(usable) << "what goes further is no worse: " << nodes.status();
@@ -177,7 +178,7 @@ TEST(Recording, OneThatBreaksOffDoesNotHideThoseBehindIt) {
   const std::string cut = FileText(Record(folder, 0, EveryEvent(), /*ends=*/false));
   for (const size_t more : {size_t{0}, size_t{5}}) {
     const std::string start = whole.substr(0, cut.size() + more);
-    const auto nodes = Read({folder.Write("run.rec", start + rest)});
+    const auto nodes = ReadNodes({folder.Write("run.rec", start + rest)});
     if (more > 0) {
       // What follows looks like the rest of a block.
       ExpectRefused({folder.File("run.rec")}, "the head of a block is damaged");
@@ -201,7 +202,7 @@ TEST(Recording, EveryFlippedBitIsNoticed) {
     std::string damaged = run;
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
     const std::string path = folder.Write("damaged", damaged);
-    const auto read = Read({path});
+    const auto read = ReadNodes({path});
     ASSERT_FALSE(read.ok());
     EXPECT_EQ(FailureOf(read.status()), Failure::kInput) << read.status();
     EXPECT_THAT(std::string(read.status().message()), AllOf(HasSubstr(path), HasSubstr("offset")));
@@ -236,14 +237,14 @@ TEST(Recording, NonsenseInWholeBlocksIsRefusedAndNeverBelieved) {
     std::string bytes = head;
     const BlockKind kinds[] = {BlockKind::kHeader, BlockKind::kEvents, BlockKind::kEnd};
     AppendBlock({kinds[random.Below(3)], content}, &bytes);
-    const auto read = Read({folder.Write("nonsense", bytes + others)});
+    const auto read = ReadNodes({folder.Write("nonsense", bytes + others)});
     if (!read.ok()) {
       EXPECT_EQ(FailureOf(read.status()), Failure::kInput) << read.status();
       continue;
     }
     for (EventCursor cursor(&read->front()); !cursor.done(); cursor.Next()) {
       if (const auto* received = std::get_if<Received>(&cursor.event())) {
-        EXPECT_LT(received->from, kNodes);
+        EXPECT_LT(received->from, kRecordedNodes);
       }
     }
   }
@@ -303,21 +304,21 @@ TEST(Recording, RanksAreThereOnceAndOfOneRun) {
   other.mutable_settings(0)->set_value("2");
   ExpectRefused({a, b, Record(folder, 2, {}, true, other)}, "of another run than");
   ExpectRefused({a, b, Record(folder, 2, {}, true, other)}, "(seed: 1 and 2)");
-  EXPECT_TRUE(Read({Record(folder, 2, {}), a, b}).ok()) << "in any order";
+  EXPECT_TRUE(ReadNodes({Record(folder, 2, {}), a, b}).ok()) << "in any order";
 }
 
 // Each machine may keep the data elsewhere, and have other time-outs.
 TEST(Recording, NodesOfARunMayDifferInWhatTheyNeedNotAgreeOn) {
   const ScratchFolder folder;
   std::vector<std::string> files;
-  for (Rank rank = 0; rank < kNodes; ++rank) {
+  for (Rank rank = 0; rank < kRecordedNodes; ++rank) {
     RecordingHeader header = HeaderOf(rank);
     header.set_config(
         absl::StrCat("data: \"mnist:/disk", rank, "\"\npeer_timeout: \"", rank + 1, "s\"\n"));
     files.push_back(Record(folder, rank, {}, true, header));
   }
   std::ranges::reverse(files);
-  const auto nodes = Read(files);
+  const auto nodes = ReadNodes(files);
   ASSERT_TRUE(nodes.ok()) << nodes.status();
   EXPECT_THAT(nodes->front().header().config(), HasSubstr("mnist:/disk0")) << "rank 0's";
 }

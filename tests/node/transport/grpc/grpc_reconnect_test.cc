@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Tag kTag{.index = 4};
+constexpr Tag kTrafficTag{.index = 4};
 
 Tag Step(uint32_t step) { return {.index = 4, .step = step}; }
 
@@ -76,7 +76,7 @@ TEST(GrpcReconnect, AMessageThatIsCutGoesOnWhereItWas) {
   RelayedNetwork network(2);
   network.relay_to(1).BreakAfter(3 << 20);
   constexpr int64_t kElements = 2 << 20;
-  ExpectDelivered(network, kTag, kElements);
+  ExpectDelivered(network, kTrafficTag, kElements);
   EXPECT_GE(network.relay_to(1).broken(), 2);
   const TransportCounters receiver = network.transport(1).counters();
   EXPECT_EQ(receiver.bytes_received, 4 * kElements) << "nothing came twice";
@@ -117,8 +117,8 @@ TEST(GrpcReconnect, AnEdgeThatStaysCutFailsBothEnds) {
 TEST(GrpcReconnect, AnEdgeThatGetsNoFurtherFails) {
   RelayedNetwork network(2, {.peer_timeout = std::chrono::milliseconds(600)});
   network.relay_to(1).BreakAfter(500'000);
-  ASSERT_TRUE(network.transport(1).Post(0, kTag, Zeros(1 << 20)).ok());
-  ASSERT_TRUE(network.transport(0).Send(1, kTag, Pattern(1 << 20, 1)).ok());
+  ASSERT_TRUE(network.transport(1).Post(0, kTrafficTag, Zeros(1 << 20)).ok());
+  ASSERT_TRUE(network.transport(0).Send(1, kTrafficTag, Pattern(1 << 20, 1)).ok());
   EXPECT_FALSE(network.sink(0).AwaitFailure(1).ok());
   EXPECT_FALSE(network.sink(1).AwaitFailure(0).ok());
   EXPECT_GE(network.relay_to(1).broken(), 2);
