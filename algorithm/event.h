@@ -71,7 +71,7 @@ struct RoundLimit {
 };
 
 // A member is lost. The node says how far it may go without being asked again (Host::Promise), and
-// goes no further until the view that follows.
+// goes no further until the view that follows. One of an earlier ballot may still come.
 struct Prepare {
   uint32_t ballot = 0;
   bool operator==(const Prepare&) const = default;

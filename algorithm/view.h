@@ -21,6 +21,7 @@ struct View {
   uint32_t epoch = 0;           // views are counted from 0
   Round from = 0;               // its first round
   std::vector<Member> members;  // ascending; a rank is a position here
+  uint32_t ballot = 0;          // under which it was agreed upon (event.h, Prepare)
 
   Rank size() const { return static_cast<Rank>(members.size()); }
   // The position of a member; none for one that is not in this view.

@@ -64,6 +64,11 @@ Failure FailureOf(const absl::Status& status) {
   return static_cast<Failure>(code);
 }
 
+bool IsOfOneNode(Failure failure) {
+  return failure == Failure::kPeerLost || failure == Failure::kDevice ||
+         failure == Failure::kInterrupted || failure == Failure::kTerminated;
+}
+
 Failure FailureFromNumber(int64_t number) {
   for (const Failure failure : {Failure::kUsage, Failure::kInput, Failure::kOutput,
                                 Failure::kRendezvous, Failure::kPeerLost, Failure::kDiverged,

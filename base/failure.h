@@ -44,6 +44,11 @@ Failure FailureOf(const absl::Status& status);
 // the list above: an exit code has eight bits, so that 256 would end a failed run with 0.
 Failure FailureFromNumber(int64_t number);
 
+// Whether it may befall one node of a run and leave the others as they are: it died, was told to
+// end, or its device failed. What befalls one node's numbers, settings or files would not stop
+// there.
+bool IsOfOneNode(Failure failure);
+
 inline int ExitCode(const absl::Status& status) { return static_cast<int>(FailureOf(status)); }
 
 }  // namespace grapevine

@@ -110,6 +110,7 @@ absl::Status NodeSession::Listen() {
                            .run_id = options_.run_id,
                            .round_limit = options_.first_limit,
                            .resumed = options_.resumed,
+                           .resilient = options_.resilient,
                            .budget = options_.budget,
                            .rendezvous_timeout = options_.rendezvous_timeout,
                            .peer_timeout = options_.peer_timeout,
@@ -118,7 +119,8 @@ absl::Status NodeSession::Listen() {
                                       .on_notice = callbacks_.on_notice,
                                       .on_all_done = [this] { OnAllDone(); },
                                       .on_part = callbacks_.on_part,
-                                      .on_gathered = callbacks_.on_gathered},
+                                      .on_gathered = callbacks_.on_gathered,
+                                      .on_lost = callbacks_.on_lost},
         options_.token, options_.credentials.names());
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
@@ -200,12 +202,14 @@ absl::Status NodeSession::Join() {
                                   .world_size = options_.size,
                                   .rounds = options_.rounds,
                                   .sharing = options_.budget ? options_.budget->workers : 0,
-                                  .largest_growth = options_.largest_growth});
+                                  .largest_growth = options_.largest_growth,
+                                  .resilient = options_.resilient});
   ASSIGN_OR_RETURN(control::Roster roster, AwaitRoster());
   ASSIGN_OR_RETURN(std::vector<std::string> addresses, Dialled(roster, coordinator_at_.address));
   transport_->Join(roster.run_id(), std::move(addresses));
   if (roster.has_resumed()) Settle(roster.resumed());
-  SetLimit(roster.round_limit(), !options_.budget && roster.round_limit() >= options_.rounds,
+  SetLimit(roster.round_limit(),
+           !options_.budget && !options_.settles_last && roster.round_limit() >= options_.rounds,
            /*growth=*/1);
   server_->SetReady(true);
   return absl::OkStatus();
@@ -238,6 +242,7 @@ void NodeSession::StartControl() {
                        },
                    .on_cut = [this](Round round) { runner_->Cut(round); },
                    .on_checkpoint = callbacks_.on_checkpoint,
+                   .on_decree = [this](const control::Directive& decree) { OnDecree(decree); },
                    .on_abort =
                        [this](const absl::Status& verdict) {
                          End(verdict);
@@ -255,6 +260,12 @@ void NodeSession::SetLimit(Round limit, bool final, int64_t growth) {
 absl::Status NodeSession::Ended() {
   MutexLock lock(mutex_);
   return end_.value_or(absl::OkStatus());
+}
+
+void NodeSession::OnDecree(const control::Directive& decree) {
+  if (decree.has_prepare()) return runner_->Prepare(decree.prepare().ballot());
+  const control::View& view = decree.view();
+  runner_->ChangeView(ViewOf(view), view.has_again() ? std::optional(view.again()) : std::nullopt);
 }
 
 void NodeSession::End(const absl::Status& how) {
@@ -331,6 +342,24 @@ absl::Status NodeSession::OnEvaluatedBatch() {
 void NodeSession::Report(control::NodeMetrics metrics) { reporter_.Report(std::move(metrics)); }
 
 void NodeSession::ReportSteps(const StepsReport& steps) { control_->SetSteps(StepsOf(steps)); }
+
+void NodeSession::ReportLoss(Rank peer, const absl::Status& why) {
+  control::Report report;
+  *report.mutable_failure() = FailureBy(peer, why);
+  TellAtOnce(std::move(report));
+}
+
+void NodeSession::ReportPromise(uint32_t ballot, Round round) {
+  control::Report report;
+  report.mutable_promise()->set_ballot(ballot);
+  report.mutable_promise()->set_round(round);
+  TellAtOnce(std::move(report));
+}
+
+void NodeSession::TellAtOnce(control::Report report) {
+  const absl::Status told = control_->Send(std::move(report));
+  if (!told.ok()) Interrupt(WithFailure(told, Failure::kPeerLost));
+}
 
 absl::Status NodeSession::ReportPart(control::SavedPart part) {
   control::Report report;

@@ -53,6 +53,10 @@ struct NodeSessionOptions {
   // If the run goes on: this node's own parts of checkpoints; and on rank 0 from where.
   std::vector<control::SavedPart> parts;
   std::optional<control::Resumed> resumed;
+  // Whether the others go on when a node is lost, and the end of the run is not settled before rank
+  // 0 has its last evaluation (ExtendRoundLimit).
+  bool resilient = false;
+  bool settles_last = false;
   // If nodes share a budget of gradients, of so many rounds for each worker.
   std::optional<BudgetDeskOptions> budget;
   std::chrono::milliseconds rendezvous_timeout{60000};
@@ -74,6 +78,8 @@ struct NodeSessionCallbacks {
   std::function<void(Round limit, int64_t growth)> on_settled = {};
   // On rank 0: a node has saved its part of a checkpoint.
   std::function<void(Rank, const control::SavedPart&)> on_part = {};
+  // On rank 0: the run goes on without this node.
+  std::function<void(Rank)> on_lost = [](Rank) {};
   // All nodes have theirs. From the client's thread: must not wait.
   std::function<void(Round)> on_checkpoint = [](Round) {};
   // On rank 0: all nodes are there, and none has heard so. From any thread; may take a moment.
@@ -110,6 +116,9 @@ class NodeSession {
   void Report(control::NodeMetrics metrics);
   // From the runner, where nodes share a budget of gradients: tells rank 0.
   void ReportSteps(const StepsReport& steps);
+  // From the runner, where nodes go on without those that are lost: tells rank 0.
+  void ReportLoss(Rank peer, const absl::Status& why);
+  void ReportPromise(uint32_t ballot, Round round);
   // This node's part of a checkpoint is on its disk. Never waits; from any thread, also one that
   // outlives Run: an error if rank 0 cannot be told.
   absl::Status ReportPart(control::SavedPart part);
@@ -138,6 +147,9 @@ class NodeSession {
   void SetLimit(Round limit, bool final, int64_t growth);
   // Why the run has ended for this node; OK while it has not, or if it ended well.
   absl::Status Ended();
+  void OnDecree(const control::Directive& decree);
+  // Never waits. Where it cannot be told, the run ends: the others would wait for it.
+  void TellAtOnce(control::Report report);
   // The run has ended for this node; the first call counts.
   void End(const absl::Status& how);
   absl::Status Tell(control::Report last);

@@ -44,7 +44,7 @@ absl::Status ResilientAlgorithm::On(const Event& event, Host& host) {
 }
 
 absl::Status ResilientAlgorithm::OnPrepare(const Prepare& event) {
-  held_ = true;
+  asked_ = event.ballot;
   host_->Promise(event.ballot, limit_ - 1);
   return absl::OkStatus();
 }
@@ -58,12 +58,12 @@ absl::Status ResilientAlgorithm::OnView(const View& view) {
                      ", which may go through the rounds before ", limit_));
   }
   next_.push_back(view);
-  held_ = false;
+  agreed_ = view.ballot;
   return absl::OkStatus();
 }
 
 absl::Status ResilientAlgorithm::Advance() {
-  if (!started_ || held_) return absl::OkStatus();
+  if (!started_ || held()) return absl::OkStatus();
   // The instance posts for `window` rounds, of which none is to wait for its limit.
   const Round wanted =
       next_.empty() ? std::min(run_limit_, round() + options_.window + 1) : next_.front().from;

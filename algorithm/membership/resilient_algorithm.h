@@ -66,6 +66,8 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   // Moves the instance's limit as far as it may go now.
   absl::Status Advance();
   absl::Status BeginNextView();
+  // From Prepare until its view: the limit stays.
+  bool held() const { return agreed_ < asked_; }
 
   Member MemberOf(Rank rank) const { return view_.members[rank]; }
 
@@ -106,7 +108,8 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   Host* host_ = nullptr;        // during an event
   Round limit_;                 // the instance's
   Round run_limit_ = 0;         // the run's
-  bool held_ = false;           // from Prepare until the view: the limit stays
+  uint32_t asked_ = 0;          // the last ballot
+  uint32_t agreed_ = 0;         // of the last view
   std::optional<Vec> resting_;  // the instance is at rest, with this model
   bool started_ = false;
 };

@@ -33,7 +33,10 @@ absl::Status ViewAgreement::OnPromise(Member member, uint32_t ballot, Round roun
   const Round latest = std::ranges::max_element(promised_, {}, [](const auto& answer) {
                          return answer.second;
                        })->second;
-  view_ = {.epoch = view_.epoch + 1, .from = std::max(view_.from, latest + 1), .members = living_};
+  view_ = {.epoch = view_.epoch + 1,
+           .from = std::max(view_.from, latest + 1),
+           .members = living_,
+           .ballot = ballot_};
   asking_ = false;
   decree_ = view_;
   return absl::OkStatus();

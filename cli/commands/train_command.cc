@@ -83,7 +83,8 @@ absl::Status LaunchNodes(const Config& config, const std::string& run, ProgressD
   bool interrupted = false;
   return Launch({.plan = {.nodes = config.nodes(),
                           .rendezvous_timeout = ResolvedTimeout(config.rendezvous_timeout()),
-                          .finish_timeout = ResolvedTimeout(config.step_timeout())},
+                          .finish_timeout = ResolvedTimeout(config.step_timeout()),
+                          .survives = config.on_failure() == "shrink"},
                  .arguments = NodeArguments(config, run),
                  .environment = {{kTokenVariable, token}},
                  .pauses = config.chaos_size() > 0},

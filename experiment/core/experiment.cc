@@ -197,10 +197,10 @@ std::unique_ptr<RunCourse> Experiment::NewCourse() const {
   return std::make_unique<RunCourse>(plan_, schedule_);
 }
 
-RunHorizon Experiment::HorizonOf(RunCourse* course) const {
+RunHorizon Experiment::HorizonOf(RunCourse* course, bool settles_last) const {
   std::optional<double> accuracy;
   if (config_.has_target_accuracy()) accuracy = config_.target_accuracy();
-  return RunHorizon(accuracy, course);
+  return RunHorizon(accuracy, course, settles_last);
 }
 
 int Experiment::WindowFor(Rank rank) const {

@@ -82,7 +82,7 @@ class Experiment {
                                                       : layout().size * int64_t{sizeof(float)};
   }
   // Of a run with this course, before its first evaluation.
-  RunHorizon HorizonOf(RunCourse* course) const;
+  RunHorizon HorizonOf(RunCourse* course, bool settles_last = false) const;
 
   // Whether gradients take the time of --compute, rather than their own.
   bool has_compute() const { return compute_ != nullptr; }

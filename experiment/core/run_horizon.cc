@@ -6,8 +6,8 @@
 
 namespace grapevine {
 
-RunHorizon::RunHorizon(std::optional<double> accuracy, RunCourse* course)
-    : accuracy_(accuracy), course_(course) {
+RunHorizon::RunHorizon(std::optional<double> accuracy, RunCourse* course, bool settles_last)
+    : accuracy_(accuracy), course_(course), settles_last_(settles_last) {
   const RunPlan plan = course_->plan();
   rounds_ = plan.rounds;
   if (const std::optional<PlateauRule>& rule = plan.batches.plateau()) {
@@ -24,9 +24,11 @@ bool RunHorizon::Met(const std::optional<double>& test_accuracy) const {
 }
 
 bool RunHorizon::OnEvaluation(const EvaluationRecord& evaluation) {
-  if ((!accuracy_ && !plateau_) || reached_) return false;
+  if (reached_ || evaluation.round <= evaluated_) return false;  // of fewer nodes, once more
+  evaluated_ = evaluation.round;
+  if (!accuracy_ && !plateau_) return settles_last_ && final();
   reached_ = Met(evaluation.test_accuracy);
-  if (final()) return reached_;
+  if (reached_ || limit_ >= rounds_) return reached_ || (settles_last_ && final());
   const double none = std::numeric_limits<double>::quiet_NaN();
   if (plateau_ && plateau_->OnLoss(evaluation.test_loss.value_or(none))) growth_ *= factor_;
   Advance();

@@ -24,8 +24,9 @@ namespace grapevine {
 class RunHorizon {
  public:
   // Settles `course`, which outlives it, as evaluations come. Without an `accuracy` (a fraction)
-  // there is no target.
-  RunHorizon(std::optional<double> accuracy, RunCourse* course);
+  // there is no target. `settles_last`: the run has not ended before its last evaluation, which
+  // lost nodes may keep from coming, so that it is asked for again.
+  RunHorizon(std::optional<double> accuracy, RunCourse* course, bool settles_last = false);
 
   // The rounds that may begin before the result of the next evaluation is known: all of them if
   // nothing depends on it.
@@ -34,7 +35,9 @@ class RunHorizon {
   // (optim/batch_schedule.h); else 0.
   int64_t growth() const { return plateau_ ? growth_ : 0; }
   // Whether the run ends at `limit`.
-  bool final() const { return reached_ || limit_ >= rounds_; }
+  bool final() const {
+    return reached_ || (limit_ >= rounds_ && (!settles_last_ || evaluated_ >= limit_));
+  }
   bool reached() const { return reached_; }
 
   // Whether there is a target and a model of this accuracy meets it.
@@ -49,11 +52,13 @@ class RunHorizon {
 
   const std::optional<double> accuracy_;
   RunCourse* const course_;
+  const bool settles_last_;
   std::optional<PlateauWatch> plateau_;
   int64_t factor_ = 1;
   int64_t growth_ = 1;
   Round rounds_ = 0;  // that the run has if nothing else is decided
   Round limit_ = 0;
+  Round evaluated_ = 0;  // the last one
   bool reached_ = false;
 };
 

@@ -107,7 +107,7 @@ NodeRun::NodeRun(const Experiment* experiment, NodeRunOptions options)
       coordinates_(options_.rank == 0),
       node_directory_(NodeDirectory(options_.run_directory, options_.rank)),
       course_(experiment->NewCourse()),
-      horizon_(experiment->HorizonOf(course_.get())) {}
+      horizon_(experiment->HorizonOf(course_.get(), settles_last())) {}
 
 NodeRun::~NodeRun() = default;
 
@@ -174,6 +174,12 @@ absl::Status NodeRun::PrepareChaos() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<Algorithm>> NodeRun::MakeAlgorithm() {
+  if (!experiment_->shrinks()) return experiment_->MakeAlgorithm(options_.rank, course_.get());
+  views_ = experiment_->NewViews();
+  return experiment_->MakeResilientAlgorithm(options_.rank, course_.get(), views_.get());
+}
+
 absl::Status NodeRun::PrepareToGoOn() {
   const Config& config = experiment_->config();
   if (!config.has_resume()) return absl::OkStatus();
@@ -235,8 +241,7 @@ absl::Status NodeRun::Prepare() {
   if (options_.rank < experiment_->workers()) {
     RETURN_IF_ERROR(PrepareLearning());
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm,
-                   experiment_->MakeAlgorithm(options_.rank, course_.get()));
+  ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm, MakeAlgorithm());
   ASSIGN_OR_RETURN(const std::vector<IdentityItem> identity, IdentityOf(*experiment_));
   ASSIGN_OR_RETURN(const std::optional<Round> every, CheckpointInterval(*experiment_));
   RunObserver* const observer = this;
@@ -249,6 +254,7 @@ absl::Status NodeRun::Prepare() {
                     .shares_budget = !experiment_->has_rounds(),
                     .evaluate = [this](Round completed) { return course_->Evaluated(completed); },
                     .saved = SavedRounds(every),
+                    .resilient = experiment_->shrinks(),
                     .max_norm = experiment_->max_norm(),
                     .pace = PaceOf(OwnPace(*experiment_, compute_.get(), options_.rank), chaos_),
                     .trace = recording_->trace(),
@@ -302,6 +308,8 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.faults = chaos_;
   session.rounds = experiment_->rounds();
   session.first_limit = horizon_.limit();
+  session.resilient = experiment_->shrinks();
+  session.settles_last = settles_last();
   session.parts = own_parts_;
   session.resumed = resumed_;
   for (const control::Agreement& agreement : Agreements(CheckpointIdentity(config))) {
@@ -330,6 +338,7 @@ NodeSessionCallbacks NodeRun::Callbacks() {
           .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
           .on_settled = [this](Round limit, int64_t growth) { course_->Settle(limit, growth); },
           .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); },
+          .on_lost = [this](Rank rank) { collector_->Lose(rank); },
           .on_checkpoint =
               [this](Round round) {
                 if (checkpoints_) checkpoints_->OnComplete(round);

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "algorithm/membership/view_mixing.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/node_ledger.h"
@@ -71,6 +72,9 @@ class NodeRun final : private RunObserver {
   absl::Status PrepareCheckpoints(Round every);
   absl::Status PrepareLearning();
   absl::Status PrepareChaos();
+  absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm();
+  // Whether the run must not end before an average of the living is evaluated.
+  bool settles_last() const { return experiment_->shrinks() && experiment_->problem().learns(); }
   // Directs interruptions to the session from now on; returns one that came before.
   absl::Status BecomeInterruptible();
   void LogSizes() const;
@@ -82,6 +86,9 @@ class NodeRun final : private RunObserver {
   void OnSteps(const StepsReport& report) override { session_->ReportSteps(report); }
   void OnAverage(AveragedModel average) override { evaluations_->Submit(std::move(average)); }
   void OnState(SavedNode saved) override;
+  void OnNoAverage(Round round) override { collector_->OnNoEvaluation(round); }
+  void OnPeerLost(Rank peer, const absl::Status& why) override { session_->ReportLoss(peer, why); }
+  void OnPromise(uint32_t ballot, Round round) override { session_->ReportPromise(ballot, round); }
   absl::Status OnResumed(const control::Resumed& resumed);
   absl::Status OnStart();
   absl::StatusOr<std::string> NodeFolder();
@@ -120,6 +127,7 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<const ComputeTime> compute_;
   std::shared_ptr<NodeChaos> chaos_;  // --chaos; else null
   std::unique_ptr<NodeDevice> device_;
+  std::unique_ptr<ViewMixing> views_;     // --on-failure=shrink; else null
   std::unique_ptr<Objective> objective_;  // null on a parameter server
   // On rank 0, used by the evaluation thread. Null on a parameter server and if nothing learns.
   std::unique_ptr<Evaluator> evaluator_;

@@ -87,6 +87,39 @@ absl::Status CheckCheckpoint(Round round, const DirectiveContext& context) {
                                 context.checkpoint, ", of ", context.rounds));
 }
 
+absl::Status CheckPrepare(uint32_t ballot, const DirectiveContext& context) {
+  if (!context.joined || context.view == nullptr) {
+    return Malformed("prepares for the loss of a node, without which this run does not go on");
+  }
+  if (ballot > context.ballot) return absl::OkStatus();
+  return Malformed(absl::StrCat("sent ballot ", ballot, " after ballot ", context.ballot));
+}
+
+// `of`: the members before, of whom some are left.
+bool AreLeft(const control::View& view, const View& of) {
+  return !view.members().empty() && view.members_size() < of.size() &&
+         std::ranges::is_sorted(view.members(), std::ranges::less_equal{}) &&
+         std::ranges::all_of(view.members(),
+                             [&of](Member member) { return of.RankOf(member).has_value(); });
+}
+
+absl::Status CheckView(const control::View& view, const DirectiveContext& context) {
+  if (!context.joined || context.view == nullptr) {
+    return Malformed("leaves out nodes, without which this run does not go on");
+  }
+  const View& last = *context.view;
+  if (view.epoch() == last.epoch + 1 && view.from() >= last.from && view.from() <= context.rounds &&
+      view.ballot() > last.ballot && view.ballot() <= context.ballot &&
+      (!view.has_again() || (view.again() >= 0 && view.again() <= context.rounds)) &&
+      AreLeft(view, last)) {
+    return absl::OkStatus();
+  }
+  return Malformed(absl::StrCat("sent view ", view.epoch(), ", from round ", view.from(), " of ",
+                                context.rounds, " on and of ", view.members_size(),
+                                " members, after view ", last.epoch, ", from round ", last.from,
+                                " on and of ", last.size()));
+}
+
 absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& context) {
   if (context.joined) return Malformed("sent a second roster");
   if (roster.addresses_size() != context.world_size) {
@@ -125,6 +158,10 @@ absl::Status CheckDirective(const control::Directive& directive, const Directive
       return CheckCut(directive.cut().round(), context);
     case control::Directive::kCheckpointDone:
       return CheckCheckpoint(directive.checkpoint_done().round(), context);
+    case control::Directive::kPrepare:
+      return CheckPrepare(directive.prepare().ballot(), context);
+    case control::Directive::kView:
+      return CheckView(directive.view(), context);
     case control::Directive::kFinish:
       return context.joined ? absl::OkStatus() : Malformed("ended the run before it began");
     case control::Directive::kAbort:
@@ -133,6 +170,13 @@ absl::Status CheckDirective(const control::Directive& directive, const Directive
     default:
       return Malformed("sent a directive that this node does not know");
   }
+}
+
+View ViewOf(const control::View& view) {
+  return {.epoch = view.epoch(),
+          .from = view.from(),
+          .members = {view.members().begin(), view.members().end()},
+          .ballot = view.ballot()};
 }
 
 absl::Status FailedWith(const std::string& message, int failure) {
@@ -145,7 +189,8 @@ ControlLine::ControlLine(ControlLineOptions options, SteadyTime now)
       pulse_(std::clamp<nanoseconds>(options_.peer_timeout / 8, kMinPulse, kMaxPulse)),
       last_heard_(now),
       last_pulse_(now),
-      last_growth_(std::min<int64_t>(options_.largest_growth, 1)) {}
+      last_growth_(std::min<int64_t>(options_.largest_growth, 1)),
+      view_(FirstView(options_.world_size)) {}
 
 void ControlLine::OnConnecting(SteadyTime now) {
   last_heard_ = now;
@@ -155,14 +200,17 @@ void ControlLine::OnConnecting(SteadyTime now) {
 void ControlLine::OnDirective(const control::Directive& directive, SteadyTime now) {
   last_heard_ = now;
   answered_ = true;
-  const absl::Status fits = CheckDirective(directive, {.world_size = options_.world_size,
-                                                       .rounds = options_.rounds,
-                                                       .sharing = options_.sharing,
-                                                       .cut = last_cut_,
-                                                       .growth = last_growth_,
-                                                       .largest_growth = options_.largest_growth,
-                                                       .joined = roster_.has_value(),
-                                                       .checkpoint = last_checkpoint_});
+  const absl::Status fits =
+      CheckDirective(directive, {.world_size = options_.world_size,
+                                 .rounds = options_.rounds,
+                                 .sharing = options_.sharing,
+                                 .cut = last_cut_,
+                                 .growth = last_growth_,
+                                 .largest_growth = options_.largest_growth,
+                                 .joined = roster_.has_value(),
+                                 .checkpoint = last_checkpoint_,
+                                 .view = options_.resilient ? &view_ : nullptr,
+                                 .ballot = ballot_});
   if (fits.ok()) return Obey(directive);
   End(FailedWith(absl::StrCat(RankZero(), " ", std::string(fits.message()),
                               "; run the same grapevine on every host"),
@@ -187,6 +235,14 @@ void ControlLine::Obey(const control::Directive& directive) {
       last_checkpoint_ = directive.checkpoint_done().round();
       checkpoint_ = last_checkpoint_;
       break;
+    case control::Directive::kPrepare:
+      ballot_ = directive.prepare().ballot();
+      moves_.push_back(directive);
+      break;
+    case control::Directive::kView:
+      view_ = ViewOf(directive.view());
+      moves_.push_back(directive);
+      break;
     case control::Directive::kAbort:
       End(FailedWith(directive.abort().message(), directive.abort().failure()));
       break;
@@ -203,14 +259,21 @@ void ControlLine::Move(const control::RoundLimit& limit) {
   if (limit.limit() <= last_limit_ && (limit_final_ || !limit.final())) return;
   last_limit_ = std::max<Round>(last_limit_, limit.limit());
   limit_final_ = limit_final_ || limit.final();
-  limits_.push_back(limit);
+  *moves_.emplace_back().mutable_round_limit() = limit;
 }
 
 std::optional<control::RoundLimit> ControlLine::TakeLimit() {
-  if (limits_.empty()) return std::nullopt;
-  const control::RoundLimit limit = limits_.front();
-  limits_.pop_front();
+  if (moves_.empty() || !moves_.front().has_round_limit()) return std::nullopt;
+  const control::RoundLimit limit = moves_.front().round_limit();
+  moves_.pop_front();
   return limit;
+}
+
+std::optional<control::Directive> ControlLine::TakeDecree() {
+  if (moves_.empty() || moves_.front().has_round_limit()) return std::nullopt;
+  control::Directive decree = std::move(moves_.front());
+  moves_.pop_front();
+  return decree;
 }
 
 std::optional<Round> ControlLine::TakeCut() {

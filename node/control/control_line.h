@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "algorithm/view.h"
 #include "base/ids.h"
 #include "node/control/control.pb.h"
 #include "node/control/steady_time.h"
@@ -34,6 +35,9 @@ struct DirectiveContext {
   int64_t largest_growth = 0;
   bool joined = false;   // the roster has come
   Round checkpoint = 0;  // the last one that was complete
+  // Where nodes go on without those that are lost: the last view and ballot; else null and 0.
+  const View* view = nullptr;
+  uint32_t ballot = 0;
 };
 
 // InvalidArgument says what is wrong, phrased to follow "rank 0 ".
@@ -48,7 +52,11 @@ struct ControlLineOptions {
   // rounds.
   Rank sharing = 0;
   int64_t largest_growth = 0;  // DirectiveContext's
+  bool resilient = false;      // nodes go on without those that are lost
 };
+
+// Of a directive that has been checked.
+View ViewOf(const control::View& view);
 
 class ControlLine {
  public:
@@ -69,8 +77,12 @@ class ControlLine {
   bool answered() const { return answered_; }
   // The run has begun.
   const std::optional<control::Roster>& roster() const { return roster_; }
-  // The new limits, each once, when the end of the run has moved or been settled.
+  // The new limits, each once, when the end of the run has moved or been settled. Nothing while a
+  // decree that came before is to be taken: a view may ask for something before the end is settled.
   std::optional<control::RoundLimit> TakeLimit();
+  // What is to be done about members that are lost (kPrepare, kView), each once, in order; likewise
+  // nothing while a limit is to be taken.
+  std::optional<control::Directive> TakeDecree();
   // The nominal rounds that are to be measured, each once, ascending. To be asked before the limit,
   // which may be the last.
   std::optional<Round> TakeCut();
@@ -96,8 +108,8 @@ class ControlLine {
   SteadyTime last_pulse_;
   bool answered_ = false;
   std::optional<control::Roster> roster_;
-  std::deque<control::RoundLimit>
-      limits_;  // not taken yet: ascending, at most one more than rounds
+  // Limits and decrees, not taken yet: at most one more than rounds, and two for each member.
+  std::deque<control::Directive> moves_;
   Round last_limit_ = 0;
   bool limit_final_ = false;
   int64_t last_growth_ = 0;
@@ -105,6 +117,8 @@ class ControlLine {
   Round last_cut_ = 0;
   std::optional<Round> checkpoint_;  // not taken yet
   Round last_checkpoint_ = 0;
+  View view_;  // the last
+  uint32_t ballot_ = 0;
   std::optional<absl::Status> verdict_;
 };
 

@@ -1,6 +1,10 @@
 #include "node/control/coordinator.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
+#include <limits>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -84,6 +88,8 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
       return OnDone(rank, report.done().round_limit());
     case control::Report::kSteps:
       return OnSteps(rank, report.steps());
+    case control::Report::kPromise:
+      return OnPromise(rank, report.promise());
     case control::Report::kPart:
       output_.parts.emplace_back(rank, report.part());
       return;
@@ -102,13 +108,13 @@ void Coordinator::OnClosed(SessionId session, std::string_view why, SteadyTime n
   const Rank rank = found->second;
   const Member& member = members_.at(rank);
   if (phase_ == Phase::kRunning) {
-    Abort(rank, Failure::kPeerLost,
-          absl::StrCat("rank ", rank, " at ", member.registration.address(),
-                       " died: its connection to rank 0 broke in ", At(member.heartbeat),
-                       why.empty() ? "" : absl::StrCat(" (", std::string(why), ")"),
-                       WhoWaitsFor(rank), "; its own output or its host's log says why"));
+    Lose(rank, Failure::kPeerLost,
+         absl::StrCat("rank ", rank, " at ", member.registration.address(),
+                      " died: its connection to rank 0 broke in ", At(member.heartbeat),
+                      why.empty() ? "" : absl::StrCat(" (", std::string(why), ")"),
+                      WhoWaitsFor(rank), "; its own output or its host's log says why"));
   }
-  ranks_.erase(found);
+  ranks_.erase(session);
   members_.erase(rank);
 }
 
@@ -128,6 +134,7 @@ void Coordinator::OnTick(SteadyTime now) {
 void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   if (limit < round_limit_ || (limit == round_limit_ && !final)) return;
   round_limit_ = limit;
+  limit_final_ = final;
   if (phase_ != Phase::kRunning) return;
   if (desk_) {
     desk_->Extend(limit, final);
@@ -154,7 +161,7 @@ void Coordinator::Advance(SteadyTime now) {
   now_ = now;
   if (gap < options_.peer_timeout / 2) return;
   for (auto& [rank, member] : members_) member.last_heard += gap;
-  if (accusation_) accusation_->at += gap;
+  for (auto& [culprit, accusation] : accusations_) accusation.at += gap;
   if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
     Abort(0, Failure::kPeerLost,
           absl::StrCat("rank 0 itself stood still for ", HumanSeconds(gap),
@@ -251,6 +258,9 @@ void Coordinator::StartRun() {
     member.moved = member.round_since = now_;
   }
   SendToAll(directive);
+  if (options_.resilient) {
+    agreement_.emplace(FirstView(world_size()), std::numeric_limits<Round>::max());
+  }
   if (!desk_) return;
   desk_->Extend(round_limit_, /*final=*/false);
   SendLimits();
@@ -291,10 +301,12 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   const bool known = failure.culprit() >= 0 && failure.culprit() < world_size();
   const Failure kind = FailureFromNumber(failure.failure());
   if (!known || failure.culprit() == reporter) {
-    return Abort(reporter, kind, InTheNameOf(reporter, message));
+    return IsOfOneNode(kind) ? Lose(reporter, kind, InTheNameOf(reporter, message))
+                             : Abort(reporter, kind, InTheNameOf(reporter, message));
   }
-  if (accusation_) return;
-  accusation_ = Accusation{failure.culprit(), kind, message, now_};
+  if (!members_.contains(failure.culprit())) return;  // left out already
+  if (!accusations_.empty() && !agreement_) return;   // one is enough
+  accusations_.try_emplace(failure.culprit(), reporter, kind, message, now_);
 }
 
 // A node that ended at another round has a model other than the run's, and leaves its neighbours
@@ -307,9 +319,56 @@ void Coordinator::OnDone(Rank rank, Round limit) {
                               ": a defect; please report it with the run's folder"));
   }
   members_.at(rank).done_below = round_limit_;
-  if (!AllDone()) return;
+  PromiseForThoseWhoAreDone();
+  TellIfAllDone();
+}
+
+void Coordinator::TellIfAllDone() {
+  if (!AllDone() || std::exchange(all_done_told_, true)) return;
   members_.at(0).moved = now_;  // the results are to be written
   output_.all_done = true;
+}
+
+void Coordinator::OnPromise(Rank rank, const control::Promise& promise) {
+  if (phase_ != Phase::kRunning) return;
+  absl::Status taken = absl::InvalidArgumentError("promises what it was not asked for");
+  if (agreement_ && promise.round() < round_limit_) {
+    taken = agreement_->OnPromise(rank, promise.ballot(), promise.round());
+  }
+  if (taken.ok()) return TellDecrees();
+  Abort(rank, Failure::kPeerLost,
+        absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address(), " ",
+                     std::string(taken.message()), "; run the same grapevine on every host"));
+}
+
+void Coordinator::PromiseForThoseWhoAreDone() {
+  if (!agreement_ || agreement_->agreed()) return;
+  for (const auto& [rank, member] : members_) {
+    if (member.done_below != round_limit_) continue;
+    const absl::Status taken = agreement_->OnPromise(rank, ballot_, round_limit_ - 1);
+    if (!taken.ok()) VLOG(1) << "rank " << rank << " " << taken;  // it had answered, with less
+  }
+  TellDecrees();
+}
+
+void Coordinator::TellDecrees() {
+  const std::optional<ViewAgreement::Decree> decree = agreement_->Take();
+  if (!decree) return;
+  control::Directive directive;
+  if (const auto* prepare = std::get_if<Prepare>(&*decree)) {
+    ballot_ = prepare->ballot;
+    directive.mutable_prepare()->set_ballot(ballot_);
+  } else {
+    const View& agreed = std::get<View>(*decree);
+    control::View& view = *directive.mutable_view();
+    view.set_epoch(agreed.epoch);
+    view.set_from(agreed.from);
+    view.set_ballot(agreed.ballot);
+    view.mutable_members()->Assign(agreed.members.begin(), agreed.members.end());
+    if (agreed.from >= round_limit_ && !limit_final_) view.set_again(round_limit_);
+  }
+  SendToAll(directive);
+  if (directive.has_prepare()) PromiseForThoseWhoAreDone();
 }
 
 std::string Coordinator::NotDone(Rank rank, Round limit) const {
@@ -394,32 +453,35 @@ void Coordinator::JudgeSilence() {
   const auto& [rank, member] = *quietest;
   const nanoseconds silence = now_ - member.last_heard;
   if (silence < options_.peer_timeout) return;
-  Abort(
-      rank, Failure::kPeerLost,
-      absl::StrCat("rank ", rank, " at ", member.registration.address(), " is silent: last heard ",
-                   HumanSeconds(silence), " ago in ", At(member.heartbeat), WhoWaitsFor(rank),
-                   "; its process is stopped, or its host or network is down (",
-                   Flag("--peer-timeout", options_.peer_timeout), " is how long that may last)"));
+  Lose(rank, Failure::kPeerLost,
+       absl::StrCat("rank ", rank, " at ", member.registration.address(), " is silent: last heard ",
+                    HumanSeconds(silence), " ago in ", At(member.heartbeat), WhoWaitsFor(rank),
+                    "; its process is stopped, or its host or network is down (",
+                    Flag("--peer-timeout", options_.peer_timeout), " is how long that may last)"));
 }
 
 // The end of a dead node's own connection says most, and on a busy host it may be read late. The
 // connection is only known to be alive once the accused has spoken after its hearing: earlier
 // messages may come from a node that is dead by now.
 void Coordinator::JudgeAccusation() {
-  if (!accusation_) return;
   const nanoseconds hearing = std::min<nanoseconds>(kMaxHearing, options_.peer_timeout / 4);
-  const Member& accused = members_.at(accusation_->culprit);
-  const bool spoke = accused.last_heard >= accusation_->at + hearing;
-  if (!spoke && now_ < accusation_->at + options_.peer_timeout / 2) return;
-  Abort(accusation_->culprit, accusation_->failure,
-        absl::StrCat(accusation_->message, "; rank 0 heard from rank ", accusation_->culprit, " ",
-                     HumanSeconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
+  const auto heard = std::ranges::find_if(accusations_, [&](const auto& entry) {
+    const auto& [culprit, accusation] = entry;
+    return members_.at(culprit).last_heard >= accusation.at + hearing ||
+           now_ >= accusation.at + options_.peer_timeout / 2;
+  });
+  if (heard == accusations_.end()) return;
+  const auto& [culprit, accusation] = *heard;
+  const Member& accused = members_.at(culprit);
+  Lose(culprit, accusation.failure,
+       absl::StrCat(accusation.message, "; rank 0 heard from rank ", culprit, " ",
+                    HumanSeconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
 }
 
 // Neighbours that no longer hear each other notice so within --peer-timeout and a few heartbeats,
 // and name each other, which says more.
 void Coordinator::JudgeStuck() {
-  if (accusation_) return;
+  if (!accusations_.empty()) return;
   std::vector<std::string> chain;
   nanoseconds still = nanoseconds::max();
   for (const auto& [rank, member] : members_) {
@@ -453,7 +515,7 @@ void Coordinator::JudgeSlow() {
                      At(heartbeat), waiting);
     // A long evaluation advances, batch by batch.
     if (now_ - member.moved >= options_.step_timeout) {
-      return Abort(
+      return Lose(
           rank, Failure::kPeerLost,
           absl::StrCat(finding, ", and nothing has moved for ", HumanSeconds(now_ - member.moved),
                        "; ", Flag("--step-timeout", options_.step_timeout), " allows no more"));
@@ -462,6 +524,29 @@ void Coordinator::JudgeSlow() {
     member.slow_noticed = heartbeat.round();
     output_.notices.push_back(finding);
   }
+}
+
+void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message) {
+  agreement_&& culprit > 0 ? LeaveOut(culprit, failure, message) : Abort(culprit, failure, message);
+}
+
+// `message` may be of an accusation, which goes with the culprit.
+void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& message) {
+  const SessionId session = members_.at(lost).session;
+  output_.notices.push_back(absl::StrCat(message, "; ", members_.size() - 1, " of ", world_size(),
+                                         members_.size() == 2 ? " nodes goes on" : " nodes go on"));
+  TellEnd(session, absl::StrCat("the others go on without it: ", message), failure, lost);
+  ranks_.erase(session);
+  members_.erase(lost);
+  std::erase_if(accusations_, [lost](const auto& entry) {
+    return entry.first == lost || entry.second.reporter == lost;
+  });
+  // They have waited for it, maybe: nobody is stuck before that has had its effect.
+  for (auto& [rank, member] : members_) member.moved = now_;
+  output_.lost.push_back(lost);
+  agreement_->Lose(lost);
+  TellDecrees();
+  TellIfAllDone();
 }
 
 void Coordinator::Abort(Rank culprit, Failure failure, const std::string& message) {
@@ -474,10 +559,15 @@ void Coordinator::Abort(Rank culprit, Failure failure, const std::string& messag
 
 void Coordinator::TellVerdict(SessionId session, Rank rank) {
   latecomers_.erase(rank);
+  TellEnd(session, std::string(verdict_.message()), FailureOf(verdict_), culprit_);
+}
+
+void Coordinator::TellEnd(SessionId session, const std::string& message, Failure failure,
+                          Rank culprit) {
   control::Directive directive;
-  directive.mutable_abort()->set_message(std::string(verdict_.message()));
-  directive.mutable_abort()->set_failure(ExitCode(verdict_));
-  directive.mutable_abort()->set_culprit(culprit_);
+  directive.mutable_abort()->set_message(message);
+  directive.mutable_abort()->set_failure(static_cast<int>(failure));
+  directive.mutable_abort()->set_culprit(culprit);
   Send(session, std::move(directive));
   output_.ended.push_back(session);
 }

@@ -13,6 +13,12 @@
 // server down while a neighbour still needs it, and none reports success for a run that leaves no
 // results.
 //
+// Where nodes go on without those that are lost (`resilient`), the verdict on a node other than
+// rank 0 ends the run for that node alone: it is left out, and the others agree on the round from
+// which on (algorithm/membership/view_agreement.h). A node that has done all its rounds is not
+// asked, it begins none; and what befalls the numbers, the settings or the files of one node ends
+// the run as ever (IsOfOneNode).
+//
 // Three conditions of a node are told apart: *died* (the connection broke), *silent* (connected,
 // but no heartbeat for peer_timeout: stopped, or the host is gone), *slow* (heartbeats come, but
 // the round does not advance: a notice, and a verdict only after step_timeout). When every node
@@ -33,6 +39,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "algorithm/membership/view_agreement.h"
 #include "base/failure.h"
 #include "base/ids.h"
 #include "node/control/budget_desk.h"
@@ -53,6 +60,7 @@ struct CoordinatorOptions {
   Round round_limit = 0;
   // If the run goes on, from where; each node must have its part.
   std::optional<control::Resumed> resumed;
+  bool resilient = false;
   // If nodes share a budget of gradients; round_limit then counts nominal rounds.
   std::optional<BudgetDeskOptions> budget;
   std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
@@ -71,6 +79,7 @@ class Coordinator {
     std::vector<std::pair<Rank, control::NodeMetrics>> metrics;
     std::vector<std::pair<Rank, control::SavedPart>> parts;  // of checkpoints
     std::vector<std::string> notices;                        // for rank 0's log
+    std::vector<Rank> lost;                                  // which are left out
     // True once, when every node is done: rank 0 writes the results, then calls Finish.
     bool all_done = false;
   };
@@ -123,7 +132,7 @@ class Coordinator {
   };
   // A peer's accusation of a rank, held back until that rank has had time to speak.
   struct Accusation {
-    Rank culprit;
+    Rank reporter;
     Failure failure;
     std::string message;
     SteadyTime at;
@@ -132,6 +141,7 @@ class Coordinator {
   void Advance(SteadyTime now);
   void Register(SessionId session, const control::Registration& registration);
   void TellVerdict(SessionId session, Rank rank);
+  void TellEnd(SessionId session, const std::string& message, Failure failure, Rank culprit);
   void AwaitLatecomers();
   // A session belongs to one node: a second registration on it violates the protocol.
   void RegisterAgain(SessionId session, const control::Registration& registration);
@@ -150,6 +160,11 @@ class Coordinator {
   // Passes on what the budget's desk has to tell.
   void SendLimits();
   void OnDone(Rank rank, Round limit);
+  void TellIfAllDone();
+  void OnPromise(Rank rank, const control::Promise& promise);
+  // Those who are done begin no round, and are not asked.
+  void PromiseForThoseWhoAreDone();
+  void TellDecrees();
   // Why no node of this run can be done there; empty if this one can.
   std::string NotDone(Rank rank, Round limit) const;
   bool AllDone() const;
@@ -158,6 +173,9 @@ class Coordinator {
   void JudgeAccusation();
   void JudgeStuck();
   void JudgeSlow();
+  // The run ends, or goes on without the culprit.
+  void Lose(Rank culprit, Failure failure, const std::string& message);
+  void LeaveOut(Rank lost, Failure failure, const std::string& message);
   void Abort(Rank culprit, Failure failure, const std::string& message);
   void Send(SessionId session, control::Directive directive);
   void SendToAll(const control::Directive& directive);
@@ -176,7 +194,11 @@ class Coordinator {
   std::map<Rank, std::string> absences_;  // why a rank is not there, as far as that is known
   std::set<Rank> latecomers_;             // have yet to hear that the run cannot begin
   NoticeThrottle refusals_told_;
-  std::optional<Accusation> accusation_;
+  std::map<Rank, Accusation> accusations_;  // by the culprit
+  std::optional<ViewAgreement> agreement_;  // while it runs, if nodes go on without the lost
+  uint32_t ballot_ = 0;
+  bool limit_final_ = false;
+  bool all_done_told_ = false;
   const SteadyTime gather_until_;
   SteadyTime next_missing_notice_;
   SteadyTime now_;

@@ -390,6 +390,12 @@ bool GrpcControlClient::Deliver() {
     mutex_.lock();
     return true;
   }
+  if (const std::optional<control::Directive> decree = line_.TakeDecree()) {
+    mutex_.unlock();
+    callbacks_.on_decree(*decree);
+    mutex_.lock();
+    return true;
+  }
   if (!line_.verdict()) return false;
   verdict_delivered_ = true;
   const absl::Status verdict = *line_.verdict();

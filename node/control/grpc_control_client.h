@@ -38,6 +38,8 @@ class GrpcControlClient {
     std::function<void(Round round)> on_cut;
     // All nodes' parts of this checkpoint are there.
     std::function<void(Round round)> on_checkpoint = [](Round) {};
+    // What is to be done about members that are lost: kPrepare or kView.
+    std::function<void(const control::Directive& decree)> on_decree = [](const auto&) {};
     // The run has failed, or rank 0 is lost: the message for the user, with its
     // Failure. At most one of on_abort and on_finish, once, last.
     std::function<void(const absl::Status& verdict)> on_abort;

@@ -225,7 +225,9 @@ std::string GrpcCoordinatorService::Unheard(const Session& session) const {
   if (size > max_report_) {
     return absl::StrCat("sent ", size, " bytes, where a report has at most ", max_report_);
   }
-  if (session.registered) return "";
+  // Also a later registration has to be one's own: its connection is another's, once replaced.
+  if (session.registered && !session.report.has_registration()) return "";
+  if (session.ended) return "registers on a connection that another has replaced";
   if (!session.report.has_registration()) return "did not register";
   const control::Registration& registration = session.report.registration();
   if (!session.MayBe(registration.rank(), names_)) {
@@ -324,6 +326,7 @@ void GrpcCoordinatorService::Flush() {
   for (const auto& [rank, part] : output.parts) {
     if (sinks_.on_part) sinks_.on_part(rank, part);
   }
+  for (const Rank lost : output.lost) sinks_.on_lost(lost);
   for (const std::string& notice : output.notices) sinks_.on_notice(notice);
   if (output.all_done) sinks_.on_all_done();
 }

@@ -38,6 +38,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
     // All nodes are there, and none has heard so: what is to be done before. The exception: it may
     // take a moment. An error ends the run.
     std::function<absl::Status()> on_gathered = [] { return absl::OkStatus(); };
+    std::function<void(Rank)> on_lost = [](Rank) {};  // the run goes on without it
   };
 
   // A caller that does not show `token` is refused without a word about the run; one that does is

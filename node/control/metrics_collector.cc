@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <ranges>
 #include <utility>
@@ -24,11 +25,12 @@ std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) 
   const int size = first.sketch_size();
   if (size == 0) return std::nullopt;
   const auto servers = reports.lower_bound(workers);
+  const auto counted = static_cast<double>(std::distance(reports.begin(), servers));
   std::vector<double> mean(size);
   for (auto it = reports.begin(); it != servers; ++it) {
     const control::NodeMetrics& report = it->second;
     if (report.sketch_size() != size) return std::nullopt;
-    for (int i = 0; i < size; ++i) mean[i] += (report.sketch(i) - first.sketch(i)) / workers;
+    for (int i = 0; i < size; ++i) mean[i] += (report.sketch(i) - first.sketch(i)) / counted;
   }
   double sum = 0;
   for (auto it = reports.begin(); it != servers; ++it) {
@@ -38,7 +40,7 @@ std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) 
       sum += distance * distance;
     }
   }
-  return sum / workers;
+  return sum / counted;
 }
 
 // When the last of them had completed the round.
@@ -150,6 +152,7 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
     RETURN_IF_ERROR(MakeRoom());
   }
   last_[rank] = report.round();
+  bytes_sent_[rank] = report.bytes_sent();
   control::NodeMetrics& kept = open_[report.round()].reports[rank];
   kept = report;
   if (const auto carried = carried_.extract(rank)) AddEarlier(carried.mapped(), &kept);
@@ -159,12 +162,31 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
 
 void MetricsCollector::OnEvaluation(const EvaluationRecord& evaluation) {
   MutexLock lock(mutex_);
+  if (evaluation.round <= emitted_) return;  // another, of those who are left
   open_[evaluation.round].evaluation = evaluation;
   EmitComplete();
 }
 
+void MetricsCollector::OnNoEvaluation(Round round) {
+  MutexLock lock(mutex_);
+  if (round <= emitted_) return;
+  open_[round].unevaluated = true;
+  EmitComplete();
+}
+
+void MetricsCollector::Lose(Rank rank) {
+  MutexLock lock(mutex_);
+  if (!lost_.insert(rank).second) return;
+  lost_bytes_ = SumOfBytes(lost_bytes_, bytes_sent_[rank]);
+  last_.erase(rank);
+  carried_.erase(rank);
+  local_accuracy_.erase(rank);
+  for (auto& [round, open] : open_) open.reports.erase(rank);
+  EmitComplete();
+}
+
 bool MetricsCollector::Passed(Round round) const {
-  return static_cast<Rank>(last_.size()) == options_.size &&
+  return static_cast<Rank>(last_.size()) == living() &&
          std::ranges::all_of(last_, [round](const auto& entry) { return entry.second >= round; });
 }
 
@@ -183,7 +205,7 @@ absl::Status MetricsCollector::MakeRoom() {
     return found == last_.end() ? Round{0} : found->second;
   };
   for (Rank rank = 1; rank < options_.size; ++rank) {
-    if (reported(rank) < reported(silent)) silent = rank;
+    if (!lost_.contains(rank) && reported(rank) < reported(silent)) silent = rank;
   }
   return absl::ResourceExhaustedError(
       absl::StrCat("rank ", silent, " has reported nothing after round ", reported(silent),
@@ -206,7 +228,7 @@ void MetricsCollector::Emit(const RunMetrics& metrics) {
 void MetricsCollector::EmitComplete() {
   while (!open_.empty() && Passed(open_.begin()->first)) {
     const auto& [round, front] = *open_.begin();
-    if (options_.evaluated(round) && !front.evaluation) return;
+    if (options_.evaluated(round) && !front.evaluation && !front.unevaluated) return;
     const auto node = open_.extract(open_.begin());
     const Open& open = node.mapped();
     if (AllReported(open)) {
@@ -235,6 +257,7 @@ void MetricsCollector::NoteServerLinks(const Open& open) {
 RunMetrics MetricsCollector::Join(Round round, const Open& open) {
   NoteServerLinks(open);
   RunWork work{.time_s = LatestTime(open.reports),
+               .bytes_sent = lost_bytes_,
                .consensus_distance = MeanSquaredDistance(open.reports, options_.workers)};
   for (const auto& [rank, report] : open.reports) {
     work.bytes_sent = SumOfBytes(work.bytes_sent, report.bytes_sent());
@@ -245,6 +268,7 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
     work.samples += report.samples();
     work.noise += NoiseIn(report);
   }
+  if (!lost_.empty()) work.living = living();
   work.losses = work.samples;  // a report's sum is over samples
   return meter_.Measure(options_.at(round), work, open.evaluation);
 }
@@ -269,7 +293,8 @@ std::vector<NodeTotals> MetricsCollector::totals() const {
 
 std::optional<Spread> MetricsCollector::local_test_accuracy() const {
   MutexLock lock(mutex_);
-  if (static_cast<Rank>(local_accuracy_.size()) != options_.workers) return std::nullopt;
+  const auto lost = static_cast<Rank>(lost_.size());
+  if (static_cast<Rank>(local_accuracy_.size()) + lost != options_.workers) return std::nullopt;
   std::vector<double> accuracies;
   for (const auto& [rank, accuracy] : local_accuracy_) accuracies.push_back(accuracy);
   return SpreadOf(accuracies);

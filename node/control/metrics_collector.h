@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -56,6 +57,11 @@ class MetricsCollector {
   // that has stopped reporting while others are kMaxOpen rounds ahead.
   absl::Status OnNode(Rank rank, const control::NodeMetrics& report);
   void OnEvaluation(const EvaluationRecord& evaluation);
+  // There will be no evaluation of this round, as nodes were lost.
+  void OnNoEvaluation(Round round);
+  // The run goes on without this rank: rounds are complete without it. What it has sent, as far as
+  // it has said, counts in all that come.
+  void Lose(Rank rank);
 
   // The last emitted value of each measurement, and the workers' own accuracies.
   RunMetrics latest() const;
@@ -72,11 +78,15 @@ class MetricsCollector {
   struct Open {
     std::map<Rank, control::NodeMetrics> reports;
     std::optional<EvaluationRecord> evaluation;
+    bool unevaluated = false;  // there will be none
   };
 
   using Rounds = std::map<Round, Open>;
-  bool AllReported(const Open& open) const {
-    return static_cast<Rank>(open.reports.size()) == options_.size;
+  Rank living() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return options_.size - static_cast<Rank>(lost_.size());
+  }
+  bool AllReported(const Open& open) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return static_cast<Rank>(open.reports.size()) == living();
   }
   // Whether no more reports of `round` will come.
   bool Passed(Round round) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -97,6 +107,9 @@ class MetricsCollector {
   std::map<Rank, Round> last_ ABSL_GUARDED_BY(mutex_);  // of each rank's reports
   // The losses and samples that are to be added to a rank's next report.
   std::map<Rank, control::NodeMetrics> carried_ ABSL_GUARDED_BY(mutex_);
+  std::map<Rank, int64_t> bytes_sent_ ABSL_GUARDED_BY(mutex_);  // that each has last reported
+  std::set<Rank> lost_ ABSL_GUARDED_BY(mutex_);
+  int64_t lost_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // sent by those
   Round emitted_ ABSL_GUARDED_BY(mutex_) = 0;
   RunMeter meter_ ABSL_GUARDED_BY(mutex_);
   std::optional<ServerLinks> server_links_ ABSL_GUARDED_BY(mutex_);

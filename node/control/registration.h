@@ -11,7 +11,7 @@
 
 namespace grapevine {
 
-inline constexpr uint32_t kControlProtocolVersion = 5;
+inline constexpr uint32_t kControlProtocolVersion = 6;
 
 // Adds the proof that the node has the run's token. It holds for this process and this address
 // only: nobody who hears it can pose as another node with it.

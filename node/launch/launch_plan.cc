@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,6 +106,12 @@ absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by) {
   return EndedAlike(ends, *cause);
 }
 
+Failure FailureOfEnd(const ChildEnd& end) {
+  if (end.wait_status == 0) return Failure::kNone;
+  if (WIFSIGNALED(end.wait_status)) return Failure::kPeerLost;
+  return FailureFromNumber(WEXITSTATUS(end.wait_status));
+}
+
 LaunchPlan::LaunchPlan(const LaunchPlanOptions& options, Time now)
     : options_(options), port_deadline_(After(now, options.rendezvous_timeout)) {}
 
@@ -149,10 +156,15 @@ void LaunchPlan::OnPause(Rank rank, std::chrono::nanoseconds duration, Time now)
   orders_.push_back({.rank = rank, .signal = SIGSTOP});
 }
 
+bool LaunchPlan::Survives(const ChildEnd& end) const {
+  return options_.survives && end.rank != 0 && IsOfOneNode(FailureOfEnd(end));
+}
+
 void LaunchPlan::OnEnded(Rank rank, int wait_status, Time now) {
   Child& child = children_[static_cast<size_t>(rank)];
   child.ended = true;
   ends_.push_back({rank, child.process, wait_status, child.signalled});
+  if (wait_status != 0 && Survives(ends_.back())) return;
   if (wait_status != 0) {
     BeginEnd(After(now, options_.grace));
   } else if (awaiting_port()) {
@@ -215,7 +227,11 @@ absl::Status LaunchPlan::Outcome() const {
   if (interrupted() && static_cast<Rank>(ends_.size()) < options_.nodes) {
     return Interrupted(ends_, interrupted_by_);
   }
-  return LaunchOutcome(ends_, interrupted_by_);
+  // Where rank 0 has ended well, the run has.
+  std::vector<ChildEnd> counted;
+  std::ranges::copy_if(ends_, std::back_inserter(counted),
+                       [this](const ChildEnd& end) { return !Survives(end); });
+  return LaunchOutcome(counted, interrupted_by_);
 }
 
 Time LaunchPlan::FinishDeadline() const {
@@ -228,6 +244,7 @@ Time LaunchPlan::HeldUntil(const Child& child) const {
   if (child.ended || child.killed || child.held_since == kNever || interrupted()) return kNever;
   if (failed_) return child.held_since;
   if (finished_ == kNever) return kNever;
+  if (options_.survives) return std::max(child.held_since, finished_);  // it was left out
   return After(std::max(child.held_since, finished_), options_.grace);
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/failure.h"
 #include "base/ids.h"
 
 namespace grapevine {
@@ -36,6 +37,9 @@ struct ChildEnd {
 // list of failures (a sanitizer's, another program's) is kOther.
 absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by);
 
+// A child's failure by its exit code; kPeerLost where a signal ended it. kNone: it ended well.
+Failure FailureOfEnd(const ChildEnd& end);
+
 // The outcome of a launch that the user's signal ended; names those that had to be
 // killed.
 absl::Status Interrupted(std::span<const ChildEnd> ends, int signal);
@@ -51,6 +55,9 @@ struct LaunchPlanOptions {
   std::chrono::milliseconds grace{10000};
   // From that SIGTERM to SIGKILL.
   std::chrono::milliseconds kill_grace{2000};
+  // The nodes go on without one that is lost: whether the launch has failed is rank 0's word, where
+  // it is not a failure that befalls all (IsOfOneNode).
+  bool survives = false;
 };
 
 class LaunchPlan {
@@ -106,6 +113,8 @@ class LaunchPlan {
   };
 
   bool ending() const { return failed_ || interrupted(); }
+  // Whether the others may go on without this child, which has not ended well.
+  bool Survives(const ChildEnd& end) const;
   bool awaiting_port() const { return !listening_ && !ending() && options_.nodes > 1; }
   // When the remaining children get SIGTERM although nothing failed.
   Time FinishDeadline() const;

@@ -6,11 +6,13 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <variant>
 
 #include "absl/status/status.h"
 #include "algorithm/event.h"
+#include "algorithm/view.h"
 #include "node/runner/gradient_worker.h"
 #include "system/mutex.h"
 
@@ -42,6 +44,10 @@ class Mailbox {
   struct CutDue {
     Round round;
   };
+  struct ViewAgreed {
+    std::shared_ptr<const View> view;
+    std::optional<Round> again;  // Runner::ChangeView
+  };
   struct AverageDone {};
   struct StateWritten {};
   struct DeviceFailed {
@@ -51,8 +57,8 @@ class Mailbox {
     absl::Status why;
   };
   using Item = std::variant<Received, Offered, Lost, MessageLeft, MessageSent, MessageDeclined,
-                            GradientReady, GradientResult, LimitMoved, CutDue, AverageDone,
-                            StateWritten, PeerFailed, DeviceFailed, Aborted>;
+                            GradientReady, GradientResult, LimitMoved, CutDue, Prepare, ViewAgreed,
+                            AverageDone, StateWritten, PeerFailed, DeviceFailed, Aborted>;
 
   // Far above what the posts, sends and gradients of one node can add up to: more is a bug.
   static constexpr size_t kMaxItems = size_t{1} << 20;

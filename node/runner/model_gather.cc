@@ -56,7 +56,7 @@ absl::Status ModelGather::BeginDue() {
 absl::Status ModelGather::Begin(Due due) {
   round_ = due.round;
   if (server()) {
-    own_ = std::move(due.shard);
+    own_ = std::move(due.model);
     if (own_.size == 0) return absl::OkStatus();
     shards_[0] = {.slice = {own_.data, 0, own_.size}};
   } else {
@@ -79,7 +79,9 @@ absl::Status ModelGather::Continue(Rank peer, Shard& shard) {
   return absl::OkStatus();
 }
 
-absl::Status ModelGather::OnReceived(Rank from, Tag tag) { return EndChunk(from, tag); }
+absl::Status ModelGather::OnReceived(const Received& message) {
+  return EndChunk(message.from, message.tag);
+}
 absl::Status ModelGather::OnSent(Rank to, Tag tag) { return EndChunk(to, tag); }
 
 // Chunks of one peer end in any order; they are counted.

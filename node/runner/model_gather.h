@@ -29,12 +29,16 @@ class ModelGather final : public ModelAssembly {
 
   bool takes_part() const override { return rank_ == 0 || server(); }
   // Rank 0 may be a worker: its own model is not looked at.
-  void Add(Round round, SharedVector shard) override { due_.push_back({round, std::move(shard)}); }
+  void Add(Due due) override { due_.push_back(std::move(due)); }
   absl::Status BeginDue() override;
-  absl::Status OnReceived(Rank from, Tag tag) override;
+  absl::Status OnReceived(const Received& message) override;
   absl::Status OnSent(Rank to, Tag tag) override;
+  // Servers are not lost: the run would end with one.
+  absl::Status OnLost(Rank from, Tag tag) override { return EndChunk(from, tag); }
+  absl::Status OnUndelivered(Rank to, Tag tag) override { return EndChunk(to, tag); }
   std::optional<AveragedModel> TakeAverage() override;
   void ReleaseAverage() override { average_out_ = false; }
+  std::vector<Round> TakeVoid() override { return {}; }
   bool average_out() const override { return average_out_; }
   bool idle() const override { return shards_.empty(); }
   bool behind() const override { return !due_.empty(); }
@@ -48,11 +52,6 @@ class ModelGather final : public ModelAssembly {
     int64_t begun = 0;  // chunks that were sent, or posted for
     int64_t ended = 0;
   };
-  struct Due {
-    Round round;
-    SharedVector shard;
-  };
-
   bool server() const { return rank_ >= workers_; }
   int64_t chunks(const Shard& shard) const;
   SharedSlice ChunkOf(const Shard& shard, int64_t chunk) const;

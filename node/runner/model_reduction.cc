@@ -30,12 +30,27 @@ SharedBytes Bytes(const std::shared_ptr<MergedDistances>& distances) {
 
 ModelReduction::ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout,
                                Transport* transport, int64_t chunk_size)
-    : rank_(rank), size_(size), layout_(layout), transport_(transport), chunk_size_(chunk_size) {
-  for (const int64_t child : {2 * int64_t{rank} + 1, 2 * int64_t{rank} + 2}) {
-    if (child < size) {
-      children_.push_back({.rank = static_cast<Rank>(child), .nodes = SubtreeSize(child, size)});
-    }
+    : rank_(rank),
+      size_(size),
+      layout_(layout),
+      transport_(transport),
+      chunk_size_(chunk_size),
+      all_(std::make_shared<View>(FirstView(size))),
+      view_(all_) {}
+
+Rank ModelReduction::ParentIn(const View& view) const {
+  const Rank position = *view.RankOf(rank_);
+  return position == 0 ? rank_ : view.members[(position - 1) / 2];
+}
+
+std::vector<ModelReduction::Child> ModelReduction::ChildrenIn(const View& view) const {
+  std::vector<Child> children;
+  const int64_t position = *view.RankOf(rank_);
+  for (const int64_t child : {2 * position + 1, 2 * position + 2}) {
+    if (child >= view.size()) continue;
+    children.push_back({.rank = view.members[child], .nodes = SubtreeSize(child, view.size())});
   }
+  return children;
 }
 
 int64_t ModelReduction::ChunkSize(int64_t chunk) const {
@@ -43,7 +58,12 @@ int64_t ModelReduction::ChunkSize(int64_t chunk) const {
 }
 
 Tag ModelReduction::MessageTag(int64_t message) const {
-  return {kChannel, round_, static_cast<uint32_t>(message)};
+  return {static_cast<uint16_t>(kChannel + view_->epoch % kChannel), round_,
+          static_cast<uint32_t>(message)};
+}
+
+bool ModelReduction::IsPresent(const Tag& tag) const {
+  return !idle() && tag.channel == MessageTag(0).channel && tag.index == round_;
 }
 
 absl::Status ModelReduction::BeginDue() {
@@ -57,18 +77,19 @@ absl::Status ModelReduction::BeginDue() {
 
 absl::Status ModelReduction::Begin(Due due) {
   round_ = due.round;
+  view_ = due.view ? std::move(due.view) : all_;
+  parent_ = ParentIn(*view_);
+  children_ = ChildrenIn(*view_);
+  orphan_ = false;
   if (rank_ == 0) {
     mean_ = means_.Take(layout_->size, "the averaged model");
-    std::copy_n(due.replica.data.get(), layout_->size, mean_.data.get());
+    std::copy_n(due.model.data.get(), layout_->size, mean_.data.get());
   } else {
-    replica_ = std::move(due.replica);
+    replica_ = std::move(due.model);
   }
   merged_ = 0;
   distances_ = {};
-  for (Child& child : children_) {
-    child.posted = child.arrived = 0;
-    RETURN_IF_ERROR(PostAhead(child));
-  }
+  for (Child& child : children_) RETURN_IF_ERROR(PostAhead(child));
   return Advance();
 }
 
@@ -80,6 +101,7 @@ SharedBytes ModelReduction::BufferFor(Child& child, int64_t message) const {
 }
 
 absl::Status ModelReduction::PostAhead(Child& child) {
+  if (child.lost) return absl::OkStatus();
   for (; child.posted < std::min(messages(), merged_ + kReductionWindow); ++child.posted) {
     RETURN_IF_ERROR(
         transport_->Post(child.rank, MessageTag(child.posted), BufferFor(child, child.posted)));
@@ -87,15 +109,18 @@ absl::Status ModelReduction::PostAhead(Child& child) {
   return absl::OkStatus();
 }
 
-absl::Status ModelReduction::OnReceived(Rank from, Tag tag) {
+absl::Status ModelReduction::OnReceived(const Received& message) {
+  const Tag& tag = message.tag;
   for (Child& child : children_) {
-    if (child.rank != from) continue;
+    if (child.rank != message.from) continue;
+    if (child.lost) return absl::OkStatus();  // it was on its way
     if (idle() || tag != MessageTag(child.arrived)) break;
-    ++child.arrived;
+    if (++child.arrived == messages()) child.merged = message.note.weight;
     return Advance();
   }
   return absl::InternalError(absl::StrCat("model reduction: message ", tag.step, " of round ",
-                                          tag.index, " came unexpectedly from rank ", from));
+                                          tag.index, " came unexpectedly from rank ",
+                                          message.from));
 }
 
 absl::Status ModelReduction::OnSent(Rank, Tag tag) {
@@ -103,10 +128,25 @@ absl::Status ModelReduction::OnSent(Rank, Tag tag) {
   return idle() ? absl::OkStatus() : Advance();
 }
 
+absl::Status ModelReduction::OnLost(Rank from, Tag tag) {
+  const auto child = std::ranges::find(children_, from, &Child::rank);
+  if (!IsPresent(tag) || child == children_.end()) return absl::OkStatus();
+  child->lost = true;
+  child->chunks.clear();
+  return Advance();
+}
+
+absl::Status ModelReduction::OnUndelivered(Rank, Tag tag) {
+  orphan_ = orphan_ || IsPresent(tag);
+  std::erase(unsent_, tag);
+  return idle() ? absl::OkStatus() : Advance();
+}
+
 // Merges and passes on every message that all children have delivered.
 absl::Status ModelReduction::Advance() {
   while (merged_ < messages() && std::ssize(unsent_) < kReductionWindow &&
-         std::ranges::all_of(children_, [&](const Child& c) { return c.arrived > merged_; })) {
+         std::ranges::all_of(children_,
+                             [&](const Child& c) { return c.lost || c.arrived > merged_; })) {
     RETURN_IF_ERROR(merged_ < chunks() ? MergeChunk(merged_) : MergeDistances());
     ++merged_;
     for (Child& child : children_) RETURN_IF_ERROR(PostAhead(child));
@@ -129,6 +169,7 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
   const int64_t counted = std::clamp<int64_t>(layout_->parameter_size - begin, 0, size);
   double nodes = 1;
   for (Child& child : children_) {
+    if (child.lost) continue;
     const double other = static_cast<double>(child.nodes);
     const MergedDistances added =
         MergeMeans(child.chunks.front().data.get(), other, nodes, size, counted, merged.begin());
@@ -141,23 +182,34 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
 }
 
 absl::Status ModelReduction::MergeDistances() {
+  models_ = 1;
   for (const Child& child : children_) {
+    if (child.lost) continue;
+    models_ += child.merged;
     distances_.counted += child.distances->counted;
     distances_.rest += child.distances->rest;
   }
   if (rank_ == 0) return absl::OkStatus();
-  return SendUp(chunks(), Bytes(std::make_shared<MergedDistances>(distances_)));
+  Outgoing sums = Bytes(std::make_shared<MergedDistances>(distances_));
+  sums.note.weight = models_;
+  return SendUp(chunks(), std::move(sums));
 }
 
-absl::Status ModelReduction::SendUp(int64_t message, SharedBytes bytes) {
+absl::Status ModelReduction::SendUp(int64_t message, Outgoing bytes) {
+  if (orphan_) return absl::OkStatus();
   unsent_.push_back(MessageTag(message));
-  return transport_->Send(Parent(), MessageTag(message), std::move(bytes));
+  return transport_->Send(parent_, MessageTag(message), std::move(bytes));
 }
 
 void ModelReduction::FinishIfDone() {
   if (merged_ < messages()) return;
   if (rank_ == 0) {
-    average_ = AverageOf(round_, std::exchange(mean_, {}), distances_, size_, *layout_);
+    SharedVector mean = std::exchange(mean_, {});
+    if (models_ == view_->size()) {
+      average_ = AverageOf(round_, std::move(mean), distances_, models_, *layout_);
+    } else {
+      void_.push_back(round_);
+    }
   }
   replica_ = {};
 }
@@ -171,17 +223,19 @@ std::vector<Waiting> ModelReduction::waiting_for() const {
   std::vector<Waiting> waiting;
   if (idle()) return waiting;
   for (const Child& child : children_) {
-    if (child.arrived <= merged_) waiting.push_back({child.rank, MessageTag(child.arrived)});
+    if (child.lost || child.arrived > merged_) continue;
+    waiting.push_back({child.rank, MessageTag(child.arrived)});
   }
   // The parent has not taken what was sent up yet.
-  if (std::ssize(unsent_) >= kReductionWindow) waiting.push_back({Parent(), unsent_.front()});
+  if (std::ssize(unsent_) >= kReductionWindow) waiting.push_back({parent_, unsent_.front()});
   return waiting;
 }
 
 std::vector<Rank> ModelReduction::Peers() const {
   std::vector<Rank> peers;
-  if (rank_ > 0 && rank_ < size_) peers.push_back(Parent());
-  for (const Child& child : children_) peers.push_back(child.rank);
+  if (!takes_part()) return peers;
+  if (rank_ > 0) peers.push_back(ParentIn(*all_));
+  for (const Child& child : ChildrenIn(*all_)) peers.push_back(child.rank);
   return peers;
 }
 

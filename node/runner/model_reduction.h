@@ -11,7 +11,9 @@
 // mean and two sums (MergeBytes in model/problem/averaged_model.h).
 //
 // Only ranks below the size take part: a run's parameter servers, at the ranks from there on, hold
-// no model.
+// no model. Of a view, its members do, and the tree is over their positions there. How many models
+// have been merged goes up with the sums: where a node was lost on the way, rank 0 sees that some
+// are missing.
 #ifndef GRAPEVINE_NODE_RUNNER_MODEL_REDUCTION_H_
 #define GRAPEVINE_NODE_RUNNER_MODEL_REDUCTION_H_
 
@@ -42,14 +44,15 @@ class ModelReduction final : public ModelAssembly {
                  int64_t chunk_size = int64_t{1} << 18);
 
   bool takes_part() const override { return rank_ < size_; }
-  void Add(Round round, SharedVector replica) override {
-    due_.push_back({round, std::move(replica)});
-  }
+  void Add(Due due) override { due_.push_back(std::move(due)); }
   absl::Status BeginDue() override;
-  absl::Status OnReceived(Rank from, Tag tag) override;
+  absl::Status OnReceived(const Received& message) override;
   absl::Status OnSent(Rank to, Tag tag) override;
+  absl::Status OnLost(Rank from, Tag tag) override;
+  absl::Status OnUndelivered(Rank to, Tag tag) override;
   std::optional<AveragedModel> TakeAverage() override;
   void ReleaseAverage() override { average_out_ = false; }
+  std::vector<Round> TakeVoid() override { return std::exchange(void_, {}); }
   bool average_out() const override { return average_out_; }
   bool idle() const override { return !replica_.data && !mean_.data; }
   bool behind() const override { return !due_.empty(); }
@@ -64,20 +67,21 @@ class ModelReduction final : public ModelAssembly {
     int64_t nodes;  // in its subtree
     int64_t posted = 0;
     int64_t arrived = 0;
+    double merged = 0;  // models that are in what it has sent
+    bool lost = false;
     std::deque<SharedVector> chunks = {};
     std::shared_ptr<MergedDistances> distances = {};  // of its subtree
   };
-  struct Due {
-    Round round;
-    SharedVector replica;
-  };
-
-  Rank Parent() const { return (rank_ - 1) / 2; }
+  // The members at the parent's and the children's positions, where there are such.
+  Rank ParentIn(const View& view) const;
+  std::vector<Child> ChildrenIn(const View& view) const;
   int64_t chunks() const { return (layout_->size + chunk_size_ - 1) / chunk_size_; }
   int64_t ChunkSize(int64_t chunk) const;
   // The messages of a subtree: its chunks, then its sums of squared distances.
   int64_t messages() const { return chunks() + 1; }
   Tag MessageTag(int64_t message) const;
+  // Whether it is of the present reduction.
+  bool IsPresent(const Tag& tag) const;
 
   absl::Status Begin(Due due);
   SharedBytes BufferFor(Child& child, int64_t message) const;
@@ -85,7 +89,7 @@ class ModelReduction final : public ModelAssembly {
   absl::Status Advance();
   absl::Status MergeChunk(int64_t chunk);
   absl::Status MergeDistances();
-  absl::Status SendUp(int64_t message, SharedBytes bytes);
+  absl::Status SendUp(int64_t message, Outgoing bytes);
   void FinishIfDone();
 
   const Rank rank_;
@@ -94,8 +98,13 @@ class ModelReduction final : public ModelAssembly {
   Transport* const transport_;
   const int64_t chunk_size_;
 
-  std::vector<Child> children_;
+  const std::shared_ptr<const View> all_;
   std::deque<Due> due_;
+  // Of the present reduction, or the last one:
+  std::shared_ptr<const View> view_;
+  Rank parent_ = 0;
+  std::vector<Child> children_;
+  bool orphan_ = false;  // the parent is lost
   Round round_ = 0;
   SharedVector replica_;  // this node's; empty when idle, and at rank 0
   VectorPool means_;      // rank 0's: freed memory would have to be faulted in again
@@ -103,8 +112,10 @@ class ModelReduction final : public ModelAssembly {
   int64_t merged_ = 0;    // messages merged and sent up
   // Sent up and not received yet, in this reduction or the one before; oldest first.
   std::deque<Tag> unsent_;
+  double models_ = 0;          // merged, of this subtree
   MergedDistances distances_;  // sums of squared distances to the mean, of this subtree
   std::optional<AveragedModel> average_;
+  std::vector<Round> void_;
   bool average_out_ = false;
 };
 

@@ -33,7 +33,16 @@ Runner::Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Obje
       optimizer_(optimizer),
       observer_(observer),
       limit_(options_.limit),
-      limit_final_(!options_.shares_budget && options_.limit >= options_.rounds) {}
+      limit_final_(!options_.shares_budget && options_.limit >= options_.rounds) {
+  if (!options_.resilient) return;
+  peers_ = std::make_unique<LivingPeers>(
+      [this](Rank from, Tag tag) {
+        mailbox_.Put(Lost{from, tag});
+      },
+      [this](Rank to, Tag tag) {
+        mailbox_.Put(Mailbox::MessageDeclined{to, tag});
+      });
+}
 
 Runner::~Runner() = default;
 
@@ -49,7 +58,8 @@ absl::Status Runner::Run(Transport* transport,
 
 absl::Status Runner::BeginRun(Transport* transport,
                               std::function<absl::Status(float* replica)> initialize) {
-  transport_ = transport;
+  if (peers_) peers_->Use(transport);
+  transport_ = peers_ ? peers_.get() : transport;
   initialize_ = std::move(initialize);
   RETURN_IF_ERROR(MakeParts());
   return Begin();
@@ -171,9 +181,7 @@ absl::Status Runner::Handle(const Mailbox::Item& item) {
 }
 
 absl::Status Runner::On(const Received& message) {
-  if (message.tag.channel == ModelAssembly::kChannel) {
-    return assembly_->OnReceived(message.from, message.tag);
-  }
+  if (ModelAssembly::IsItsOwn(message.tag)) return assembly_->OnReceived(message);
   const absl::Status numbers = exchange_->OnReceived(message.from, message.tag);
   if (!numbers.ok()) return InRound(numbers);
   held_.push_back(message);
@@ -181,7 +189,7 @@ absl::Status Runner::On(const Received& message) {
 }
 
 absl::Status Runner::On(const Offered& offer) {
-  if (offer.tag.channel == ModelAssembly::kChannel) {
+  if (ModelAssembly::IsItsOwn(offer.tag)) {
     return InRound(absl::InternalError(absl::StrCat(
         "rank ", offer.from, " offered ", Describe(offer.tag), " of the averaged model")));
   }
@@ -190,26 +198,29 @@ absl::Status Runner::On(const Offered& offer) {
 }
 
 absl::Status Runner::On(const Lost& post) {
+  if (ModelAssembly::IsItsOwn(post.tag)) return assembly_->OnLost(post.from, post.tag);
   exchange_->OnLost(post.from, post.tag);
   held_.push_back(post);
   return absl::OkStatus();
 }
 
 absl::Status Runner::On(const Mailbox::MessageDeclined& message) {
+  if (ModelAssembly::IsItsOwn(message.tag)) {
+    return assembly_->OnUndelivered(message.to, message.tag);
+  }
+  if (options_.trace != nullptr) options_.trace->ForgetSend(message.to, message.tag);
   held_.push_back(Sent{exchange_->OnDeclined(message.to, message.tag), false});
   return absl::OkStatus();
 }
 
 absl::Status Runner::On(const Mailbox::MessageLeft& message) {
-  if (message.tag.channel == ModelAssembly::kChannel) return absl::OkStatus();
+  if (ModelAssembly::IsItsOwn(message.tag)) return absl::OkStatus();
   held_.push_back(Left{exchange_->OnLeft(message.to, message.tag)});
   return absl::OkStatus();
 }
 
 absl::Status Runner::On(const Mailbox::MessageSent& message) {
-  if (message.tag.channel == ModelAssembly::kChannel) {
-    return assembly_->OnSent(message.to, message.tag);
-  }
+  if (ModelAssembly::IsItsOwn(message.tag)) return assembly_->OnSent(message.to, message.tag);
   held_.push_back(Sent{exchange_->OnSent(message.to, message.tag)});
   return absl::OkStatus();
 }
@@ -253,6 +264,24 @@ absl::Status Runner::On(const Mailbox::CutDue& cut) {
   return observed_.ok() ? absl::OkStatus() : InRound(observed_);
 }
 
+// At once, whatever is held back: that may wait for those who are lost.
+absl::Status Runner::On(const grapevine::Prepare& prepare) {
+  return algorithm_->On(prepare, *this);
+}
+
+absl::Status Runner::On(const Mailbox::ViewAgreed& agreed) {
+  views_.push_back(agreed);
+  const View& view = *agreed.view;
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    if (!view.RankOf(rank)) peers_->LeaveOut(rank);
+  }
+  if (agreed.again && shown_ && shown_->round == *agreed.again) {
+    assembly_->Add({shown_->round, shown_->model, agreed.view});
+  }
+  held_.push_back(ViewChanged{&view});
+  return absl::OkStatus();
+}
+
 absl::Status Runner::On(const Mailbox::AverageDone&) {
   assembly_->ReleaseAverage();
   return absl::OkStatus();
@@ -264,6 +293,12 @@ absl::Status Runner::On(const Mailbox::StateWritten&) {
 }
 
 absl::Status Runner::On(const Mailbox::PeerFailed& failed) {
+  if (peers_) {
+    if (!peers_->LeftOut(failed.peer)) {
+      observer_->OnPeerLost(failed.peer, PeerLost(failed.peer, failed.why));
+    }
+    return absl::OkStatus();
+  }
   return PeerLost(failed.peer, failed.why);
 }
 
@@ -299,6 +334,10 @@ absl::Status Runner::AdvanceReductions() {
   RETURN_IF_ERROR(assembly_->BeginDue());
   if (std::optional<AveragedModel> average = assembly_->TakeAverage()) {
     observer_->OnAverage(*std::move(average));
+  }
+  for (const Round round : assembly_->TakeVoid()) {
+    const auto comes_again = [round](const auto& agreed) { return agreed.again == round; };
+    if (!std::ranges::any_of(views_, comes_again)) observer_->OnNoAverage(round);
   }
   return absl::OkStatus();
 }
@@ -372,31 +411,47 @@ void Runner::TraceWait(Clock::time_point since, const Mailbox::Item& item) {
 
 void Runner::SetLimit(Round limit, bool final) { mailbox_.Put(Mailbox::LimitMoved{limit, final}); }
 void Runner::Cut(Round round) { mailbox_.Put(Mailbox::CutDue{round}); }
+void Runner::Prepare(uint32_t ballot) { mailbox_.Put(grapevine::Prepare{ballot}); }
+void Runner::ChangeView(View view, std::optional<Round> again) {
+  mailbox_.Put(Mailbox::ViewAgreed{std::make_shared<const View>(std::move(view)), again});
+}
 void Runner::OnAverageDone() { mailbox_.Put(Mailbox::AverageDone{}); }
 void Runner::OnStateWritten() { mailbox_.Put(Mailbox::StateWritten{}); }
 void Runner::Abort(absl::Status why) { mailbox_.Put(Mailbox::Aborted{std::move(why)}); }
 
 void Runner::OnReceived(const Received& message) {
-  if (options_.trace != nullptr && message.tag.channel != ModelAssembly::kChannel) {
+  if (peers_ && !peers_->TakePost(message.from, message.tag)) return;
+  if (options_.trace != nullptr && !ModelAssembly::IsItsOwn(message.tag)) {
     options_.trace->Receive(message.from, message.tag);
   }
   mailbox_.Put(message);
 }
 
 void Runner::OnLeft(Rank to, Tag tag) {
+  if (peers_ && !peers_->Sends(to, tag)) return;
   if (options_.trace != nullptr) options_.trace->EndSend(to, tag);
   mailbox_.Put(Mailbox::MessageLeft{to, tag});
 }
 
-void Runner::OnSent(Rank to, Tag tag) { mailbox_.Put(Mailbox::MessageSent{to, tag}); }
+void Runner::OnSent(Rank to, Tag tag) {
+  if (peers_ && !peers_->TakeSend(to, tag)) return;
+  mailbox_.Put(Mailbox::MessageSent{to, tag});
+}
 
 void Runner::OnDeclined(Rank to, Tag tag) {
-  if (options_.trace != nullptr) options_.trace->ForgetSend(to, tag);
+  if (peers_ && !peers_->TakeSend(to, tag)) return;
   mailbox_.Put(Mailbox::MessageDeclined{to, tag});
 }
 
-void Runner::OnOffered(const Offered& offer) { mailbox_.Put(offer); }
-void Runner::OnLost(Rank from, Tag tag) { mailbox_.Put(Lost{from, tag}); }
+void Runner::OnOffered(const Offered& offer) {
+  if (peers_ && peers_->LeftOut(offer.from)) return;
+  mailbox_.Put(offer);
+}
+
+void Runner::OnLost(Rank from, Tag tag) {
+  if (peers_ && !peers_->TakePost(from, tag)) return;
+  mailbox_.Put(Lost{from, tag});
+}
 
 void Runner::OnPeerFailed(Rank peer, const absl::Status& why) {
   mailbox_.Put(Mailbox::PeerFailed{peer, why});
@@ -544,7 +599,21 @@ void Runner::TakeCut(Round round, Round completed, Vec model) {
                          .bytes_received = exchange_->BytesReceived(completed)};
   observed_.Update(observer_->OnCut(report, BoundaryModel(data_path_.get(), model)));
   if (model && assembly_->takes_part() && options_.evaluate(round)) {
-    assembly_->Add(round, Fetch(model));
+    AddToAverage({round, Fetch(model)});
+  }
+}
+
+// A view holds from its first round on, in which none of the lost begins: what is measured before
+// that round may still have them. All members go through the same ones, also those that are done
+// again.
+void Runner::AddToAverage(ModelAssembly::Due due) {
+  for (const auto& [view, again] : views_) {
+    if (view->from < due.round) due.view = view;
+  }
+  if (peers_) shown_ = due;
+  assembly_->Add(due);
+  for (const auto& [view, again] : views_) {
+    if (again == due.round) assembly_->Add({due.round, due.model, view});
   }
 }
 

@@ -23,6 +23,7 @@
 #include "algorithm/host.h"
 #include "algorithm/number_check.h"
 #include "algorithm/staleness.h"
+#include "algorithm/view.h"
 #include "base/gradient_noise.h"
 #include "base/tensor_norms.h"
 #include "kernels/vector/replica_layout.h"
@@ -31,6 +32,7 @@
 #include "node/runner/data_path.h"
 #include "node/runner/gradient_lane.h"
 #include "node/runner/gradient_worker.h"
+#include "node/runner/living_peers.h"
 #include "node/runner/mailbox.h"
 #include "node/runner/model_assembly.h"
 #include "node/runner/node_exchange.h"
@@ -83,6 +85,12 @@ class RunObserver {
   // Rank 0 only: the model that counts at an evaluation round. The next one is
   // computed once Runner::OnAverageDone says that this one is released.
   virtual void OnAverage(AveragedModel average) = 0;
+  // Rank 0 only: there will be none of this round, as nodes were lost.
+  virtual void OnNoAverage(Round round) {}
+  // Where nodes go on without those that are lost: rank 0 is to hear that this one may be, and how
+  // far this node may go until the members have agreed (algorithm/membership/view_agreement.h).
+  virtual void OnPeerLost(Rank peer, const absl::Status& why) {}
+  virtual void OnPromise(uint32_t ballot, Round round) {}
 };
 
 // What a node is doing, and for whom it waits: for heartbeats.
@@ -113,6 +121,9 @@ struct RunnerOptions {
   std::function<bool(Round completed)> evaluate;
   // Whether the node's state is saved once `completed` rounds are done; none: never.
   std::function<bool(Round completed)> saved = {};
+  // Whether the algorithm goes on without nodes that are lost (ResilientAlgorithm): a lost peer is
+  // then no error, and rank 0 says who is left out.
+  bool resilient = false;
   double max_norm = kAnyNorm;      // of a neighbour's message (algorithm/number_check.h)
   GradientPace pace = {};          // of this node's gradients; none: not slowed down
   TraceRecorder* trace = nullptr;  // outlives the runner; may be null
@@ -159,6 +170,11 @@ class Runner final : public TransportSink, private Host {
   // A nominal round is over: the node is measured at its next boundary, or now if it rests. Before
   // the limit that is final.
   void Cut(Round round);
+  // A member is lost: the node is to say how far it may go; and who is in the run from then on, all
+  // of whom were in the view before. `again`: the round whose model these are to put together,
+  // whether or not they have begun to with those who are lost, as no round follows it.
+  void Prepare(uint32_t ballot);
+  void ChangeView(View view, std::optional<Round> again);
   // The observer has released the last average: there is memory for only one.
   void OnAverageDone();
   // Likewise, the last state.
@@ -203,6 +219,8 @@ class Runner final : public TransportSink, private Host {
   absl::Status On(const GradientResult& result);
   absl::Status On(const Mailbox::LimitMoved& moved);
   absl::Status On(const Mailbox::CutDue& cut);
+  absl::Status On(const grapevine::Prepare& prepare);
+  absl::Status On(const Mailbox::ViewAgreed& agreed);
   absl::Status On(const Mailbox::AverageDone&);
   absl::Status On(const Mailbox::StateWritten&);
   absl::Status On(const Mailbox::PeerFailed& failed);
@@ -216,6 +234,8 @@ class Runner final : public TransportSink, private Host {
   void LeaveRest();
   // At the end alone: on a device a model takes its time.
   absl::Status FetchModel();
+  // This node's model, without a view, is due to be averaged with those of all members then.
+  void AddToAverage(ModelAssembly::Due due);
   // Measures the node.
   void TakeCut(Round round, Round completed, Vec model);
   void TakeDueCuts(Round completed, Vec model);
@@ -270,6 +290,7 @@ class Runner final : public TransportSink, private Host {
   void Decline(Rank from, Tag tag) override;
   void Withdraw(Rank from, Tag tag) override;
   void GradientApplied(int64_t staleness) override { staleness_.Add(staleness); }
+  void Promise(uint32_t ballot, Round round) override { observer_->OnPromise(ballot, round); }
   void Boundary(Round completed, Vec model) override;
   void Rest(Vec model) override;
 
@@ -281,7 +302,8 @@ class Runner final : public TransportSink, private Host {
   RunObserver* const observer_;
 
   Mailbox mailbox_;
-  Transport* transport_ = nullptr;
+  std::unique_ptr<LivingPeers> peers_;  // where nodes go on without those that are lost
+  Transport* transport_ = nullptr;      // peers_, if there are such
   std::function<absl::Status(float* replica)> initialize_;
   std::unique_ptr<DataPath> data_path_;
   std::unique_ptr<NodeExchange> exchange_;
@@ -297,6 +319,9 @@ class Runner final : public TransportSink, private Host {
   bool resting_ = false;
   Vec rest_;  // the model of that rest
   SharedVector model_;
+  std::deque<Mailbox::ViewAgreed> views_;  // after the first
+  // Where nodes go on without those that are lost: what was last to be averaged.
+  std::optional<ModelAssembly::Due> shown_;
   std::deque<Round> cuts_;  // that are due: at most the nominal rounds
   Round last_cut_ = 0;
   StepReports step_reports_;

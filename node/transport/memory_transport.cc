@@ -138,7 +138,13 @@ absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
   absl::StatusOr<Landing> landing;
   {
     MutexLock lock(mutex_);
-    landing = EdgeBetween(from, to).ledger.Accept(piece.header);
+    Edge& edge = EdgeBetween(from, to);
+    landing = edge.ledger.Accept(piece.header);
+    if (landing.ok()) {
+      ++edge.landings;
+      landing->in_progress =
+          std::shared_ptr<void>(nullptr, [this, from, to](void*) { EndLanding(from, to); });
+    }
   }
   if (!landing.ok()) return landing.status();
   if (piece.header.size > 0) {
@@ -190,6 +196,24 @@ void MemoryHub::BreakFor(Rank rank, Rank peer, const absl::Status& why) {
   if (const auto& gate = endpoints_[rank].gate) gate->PeerFailed(peer, why);
   out.queue.Clear();
   in.ledger.Clear();
+}
+
+void MemoryHub::EndLanding(Rank from, Rank to) {
+  MutexLock lock(mutex_);
+  Edge& edge = EdgeBetween(from, to);
+  --edge.landings;
+  edge.landed.NotifyAll();
+}
+
+void MemoryHub::GiveUp(Rank rank, Rank peer, const absl::Status& why) {
+  MutexLock lock(mutex_);
+  BreakFor(rank, peer, why);
+  if (const auto& gate = endpoints_[rank].gate) gate->GiveUp(peer);
+  Edge& in = EdgeBetween(peer, rank);
+  // The deadline bounds a lost notification.
+  while (in.landings > 0) {
+    in.landed.WaitUntil(mutex_, std::chrono::steady_clock::now() + std::chrono::seconds(1));
+  }
 }
 
 void MemoryHub::Break(Rank from, Rank to, const absl::Status& violation) {

@@ -48,6 +48,8 @@ class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
     absl::Status broken;     // why the sender lost the receiver
     bool scheduled = false;  // the sender is in the receiver's inbox
     uint64_t received = 0;   // messages, by the receiver
+    int landings = 0;        // pieces that are being copied
+    Condition landed;
   };
 
   absl::Status CheckPeer(Rank self, Rank peer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -60,6 +62,9 @@ class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
   absl::Status Post(Rank to, Rank from, Tag tag, Incoming buffer);
   absl::Status Decline(Rank to, Rank from, Tag tag);
   absl::Status Withdraw(Rank to, Rank from, Tag tag);
+  // `rank` has nothing to do with `peer` any more.
+  void GiveUp(Rank rank, Rank peer, const absl::Status& why);
+  void EndLanding(Rank from, Rank to);
   // More of a message from one to the other may be ready.
   void Wake(Rank from, Rank to);
   // Delivers to `rank` until it leaves.
@@ -94,6 +99,7 @@ class MemoryTransport : public Transport {
   absl::Status Post(Rank from, Tag tag, Incoming buffer) override;
   absl::Status Decline(Rank from, Tag tag) override;
   absl::Status Withdraw(Rank from, Tag tag) override;
+  void GiveUp(Rank peer, const absl::Status& why) override { hub_->GiveUp(rank_, peer, why); }
   TransportCounters counters() const override { return hub_->counters(rank_); }
   void Shutdown() override;
 

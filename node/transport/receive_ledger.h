@@ -32,6 +32,8 @@ struct Landing {
   std::shared_ptr<StreamedNorm> norm;
   // If set, to be called once the chunk's bytes are in place.
   Incoming::Landed landed;
+  // Held while bytes are being written.
+  std::shared_ptr<void> in_progress;
 };
 
 // The error of a peer with more than Transport::kMaxQueued offers that have not been answered.

@@ -47,17 +47,36 @@ void SinkGate::Left(Rank to, Tag tag) {
 
 void SinkGate::Sent(Rank to, Tag tag) {
   MutexLock lock(mutex_);
-  if (sink_ != nullptr && !failed_.contains(to)) sink_->OnSent(to, tag);
+  if (sink_ != nullptr && !EndUndelivered(to, tag)) sink_->OnSent(to, tag);
 }
 
 void SinkGate::Declined(Rank to, Tag tag) {
   MutexLock lock(mutex_);
-  if (sink_ != nullptr && !failed_.contains(to)) sink_->OnDeclined(to, tag);
+  if (sink_ != nullptr && !EndUndelivered(to, tag)) sink_->OnDeclined(to, tag);
+}
+
+bool SinkGate::EndUndelivered(Rank to, Tag tag) {
+  const auto found = failed_.find(to);
+  if (found == failed_.end()) return false;
+  if (found->second.given_up) {
+    sink_->OnDeclined(to, tag);
+  } else {
+    found->second.ended.push_back(tag);
+  }
+  return true;
+}
+
+void SinkGate::GiveUp(Rank peer) {
+  MutexLock lock(mutex_);
+  FailedPeer& failed = failed_[peer];
+  failed.given_up = true;
+  if (sink_ == nullptr) return;
+  for (const Tag tag : std::exchange(failed.ended, {})) sink_->OnDeclined(peer, tag);
 }
 
 void SinkGate::PeerFailed(Rank peer, const absl::Status& why) {
   MutexLock lock(mutex_);
-  if (sink_ != nullptr && failed_.insert(peer).second) sink_->OnPeerFailed(peer, why);
+  if (sink_ != nullptr && failed_.try_emplace(peer).second) sink_->OnPeerFailed(peer, why);
 }
 
 void SinkGate::Close() {

@@ -12,10 +12,11 @@
 #define GRAPEVINE_NODE_TRANSPORT_TRANSPORT_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "algorithm/event.h"
@@ -45,7 +46,8 @@ class TransportSink {
   // after OnPeerFailed, nothing more is reported about that peer.
   virtual void OnSent(Rank to, Tag tag) = 0;
   // The receiver has declined the offered message: its bytes have not left, and the transport no
-  // longer holds them. Comes instead of OnLeft and OnSent.
+  // longer holds them. Comes instead of OnLeft and OnSent; and ends all sends to a peer that was
+  // given up (GiveUp).
   virtual void OnDeclined(Rank to, Tag tag) = 0;
   // The peer is lost to this transport: the connection broke and was not mended in time, another
   // process has taken its place, it violated the protocol, or it has been silent past the time-out.
@@ -91,6 +93,11 @@ class Transport {
   // Does nothing where that has come already.
   virtual absl::Status Withdraw(Rank from, Tag tag) = 0;
 
+  // The peer is no longer in the run: ends all traffic with it, for `why`, whether it is lost or
+  // not. What was posted for it is not touched any more when this returns, and nothing tells of its
+  // end; what was to be sent ends in OnDeclined as soon as the transport no longer holds it.
+  virtual void GiveUp(Rank peer, const absl::Status& why) = 0;
+
   virtual TransportCounters counters() const = 0;
 
   // Stops all traffic; after it returns the sink is not called again.
@@ -104,9 +111,9 @@ absl::Status WithLostPeer(absl::Status why, Rank peer);
 std::optional<Rank> LostPeer(const absl::Status& status);
 
 // The path from a transport's threads to its sink, which Shutdown closes. Calls are serialized;
-// PeerFailed passes once per peer, and nothing about that peer after it. Nothing passes after Close
-// has returned. Thread-safe. Held by shared_ptr, because memory that is being sent reports through
-// it and may outlive the transport.
+// PeerFailed passes once per peer, and nothing about that peer after it, but the ends of sends once
+// it is given up. Nothing passes after Close has returned. Thread-safe. Held by shared_ptr, because
+// memory that is being sent reports through it and may outlive the transport.
 class SinkGate {
  public:
   explicit SinkGate(TransportSink* sink) : sink_(sink) {}
@@ -118,12 +125,21 @@ class SinkGate {
   void Sent(Rank to, Tag tag);
   void Declined(Rank to, Tag tag);
   void PeerFailed(Rank peer, const absl::Status& why);
+  // After PeerFailed: sends to that peer end as declined.
+  void GiveUp(Rank peer);
   void Close();
 
  private:
+  struct FailedPeer {
+    bool given_up = false;
+    std::vector<Tag> ended;  // sends, before it was given up
+  };
+  // The end of a send to a peer that has failed; false if it has not.
+  bool EndUndelivered(Rank to, Tag tag) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   Mutex mutex_;
   TransportSink* sink_ ABSL_GUARDED_BY(mutex_);
-  std::set<Rank> failed_ ABSL_GUARDED_BY(mutex_);
+  std::map<Rank, FailedPeer> failed_ ABSL_GUARDED_BY(mutex_);
 };
 
 // `message`, which reports through `gate`: OnLeft when the last reference to its bytes goes, after

@@ -203,6 +203,20 @@ absl::Status CheckRecord(const ResolvedConfig& resolved) {
                                  config.device()));
 }
 
+absl::Status CheckGoingOn(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (config.on_failure() == "end") return absl::OkStatus();
+  if (config.has_checkpoint_every() || config.has_resume()) {
+    return UsageError(absl::StrCat(Culprit(resolved, "on_failure"),
+                                   ": a run that lost nodes cannot be checkpointed so far; leave "
+                                   "out --checkpoint-every and --resume, or drop it"));
+  }
+  if (!config.has_record()) return absl::OkStatus();
+  return UsageError(absl::StrCat(Culprit(resolved, "record"),
+                                 ": a replay knows all nodes from the beginning to the end; drop "
+                                 "it, or --on-failure"));
+}
+
 bool MakesUpTimes(const Config& config) {
   return config.has_compute() || config.slow_size() > 0 || config.straggler() != "none";
 }
@@ -216,11 +230,7 @@ absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
                                    ": a replay begins where the run begins, and this one goes on "
                                    "(--resume); drop it"));
   }
-  if (config.on_failure() != "end") {
-    return UsageError(absl::StrCat(Culprit(resolved, "on_failure"),
-                                   ": real nodes end together so far; drop it, or simulate the run "
-                                   "with `grapevine sim`"));
-  }
+  RETURN_IF_ERROR(CheckGoingOn(resolved));
   if (config.has_profile() && MakesUpTimes(config)) {
     return UsageError(absl::StrCat(Culprit(resolved, "profile"),
                                    ": --compute, --slow and --straggler change how long gradients "
@@ -235,12 +245,7 @@ absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
 }
 
 absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
-  const bool checkpoints = resolved.config.has_checkpoint_every() || resolved.config.has_resume();
-  if (resolved.config.on_failure() != "end" && checkpoints) {
-    return UsageError(absl::StrCat(Culprit(resolved, "on_failure"),
-                                   ": a run that lost nodes cannot be checkpointed so far; leave "
-                                   "out --checkpoint-every and --resume, or drop it"));
-  }
+  RETURN_IF_ERROR(CheckGoingOn(resolved));
   if (resolved.config.has_record()) {
     return UsageError(absl::StrCat(Culprit(resolved, "record"),
                                    ": a simulation repeats itself, so there is nothing to record; "

@@ -58,6 +58,19 @@ TEST(RunHorizon, WithoutAnythingToDecideTheRunIsSettled) {
   EXPECT_EQ(horizon.growth(), 0);
 }
 
+TEST(RunHorizon, WhereNodesMayBeLostTheLastEvaluationEndsTheRun) {
+  RunCourse course(Plan(40, 10, "none"), Constant());
+  RunHorizon horizon(std::nullopt, &course, /*settles_last=*/true);
+  EXPECT_EQ(horizon.limit(), 40);
+  EXPECT_FALSE(horizon.final());
+  EXPECT_FALSE(horizon.OnEvaluation(Loss(10, 1)));
+  EXPECT_FALSE(horizon.OnEvaluation(Loss(30, 1))) << "that of round 20 was missed";
+  EXPECT_FALSE(horizon.final());
+  EXPECT_TRUE(horizon.OnEvaluation(Loss(40, 1)));
+  EXPECT_TRUE(horizon.final());
+  EXPECT_FALSE(horizon.OnEvaluation(Loss(40, 1))) << "of fewer nodes, once more";
+}
+
 TEST(RunHorizon, ATargetEndsTheRunOneEvaluationAfterItIsMet) {
   RunCourse course(Plan(40, 10, "none"), Constant());
   RunHorizon horizon(0.9, &course);

@@ -74,13 +74,11 @@ std::optional<SendingEnd::Message> SendingEnd::Next() {
 
 SendingEnd::Message SendingEnd::ChunkMessage(Piece piece) {
   ChunkHeader& header = piece.header;
-  // With every chunk, so that its bytes are in cache when they go to the socket.
-  if (checksum_ == nullptr) checksum_ = context_.checksums->Of(piece.message);
-  const uint32_t crc32c = checksum_->Through(header.offset + header.size);
-  if (header.last()) {
-    header.crc32c = WithNote(crc32c, header.note);
-    checksum_.reset();
-  }
+  // With every chunk, so that its bytes are in cache when they go to the socket. The message holds
+  // its checksum, and nobody else does: a stream may outlive the message that was leaving.
+  const uint32_t crc32c =
+      context_.checksums->Of(piece.message)->Through(header.offset + header.size);
+  if (header.last()) header.crc32c = WithNote(crc32c, header.note);
   return {Encode(ToReceiver(header)), std::move(piece.data)};
 }
 

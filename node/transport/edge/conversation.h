@@ -106,9 +106,8 @@ class SendingEnd {
 
   const Context context_;
   SilenceWatch watch_;
-  bool hello_written_ = false;                 // within Next
-  std::shared_ptr<MessageChecksum> checksum_;  // of the message that is leaving; within Next
-  std::atomic<bool> connected_ = false;        // the peer's Hello is checked
+  bool hello_written_ = false;           // within Next
+  std::atomic<bool> connected_ = false;  // the peer's Hello is checked
   std::atomic<bool> beat_ = false;
   std::atomic<bool> leaving_ = false;
   absl::Status violation_;  // by the peer; within Hear

@@ -9,6 +9,8 @@
 namespace grapevine {
 namespace {
 
+constexpr std::chrono::seconds kNextLook{1};
+
 // A connection that breaks ends with one of these codes, too: a peer that is given up must not take
 // it for that, and come again.
 absl::Status AsToldToThePeer(const absl::Status& why) {
@@ -341,7 +343,17 @@ absl::Status PeerLink::Returned(const Withdrawn& withdrawn) {
 
 absl::StatusOr<Landing> PeerLink::Accept(const ChunkHeader& chunk) {
   MutexLock lock(mutex_);
-  return ledger_.Accept(chunk);
+  ASSIGN_OR_RETURN(Landing landing, ledger_.Accept(chunk));
+  ++landings_;
+  landing.in_progress =
+      std::shared_ptr<void>(nullptr, [link = shared_from_this()](void*) { link->EndLanding(); });
+  return landing;
+}
+
+void PeerLink::EndLanding() {
+  MutexLock lock(mutex_);
+  --landings_;
+  landed_.NotifyAll();
 }
 
 absl::Status PeerLink::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
@@ -459,6 +471,14 @@ void PeerLink::Break(const absl::Status& why) {
   if (streams->incoming != nullptr) streams->incoming->Abort(AsToldToThePeer(why));
   if (streams->outgoing != nullptr) streams->outgoing->Abort(why);
   DropAll();
+}
+
+void PeerLink::GiveUp(const absl::Status& why) {
+  Break(why);
+  gate_->GiveUp(peer_);
+  MutexLock lock(mutex_);
+  // Of what is in memory already: no peer can draw it out. The deadline bounds a lost notification.
+  while (landings_ > 0) landed_.WaitUntil(mutex_, std::chrono::steady_clock::now() + kNextLook);
 }
 
 void PeerLink::Leave() {

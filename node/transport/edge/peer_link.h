@@ -113,6 +113,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   // Gives the peer up, once. `why` names it.
   void Break(const absl::Status& why);
+  // The same, and waits until nothing is written into what was posted any more.
+  void GiveUp(const absl::Status& why);
   // This node leaves: streams end in order, nothing more is taken.
   void Leave();
 
@@ -149,6 +151,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   std::vector<Tag> TakeTags(Credit credit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A direction has ended in order.
   void Ended(bool PeerLink::*direction);
+  void EndLanding();
   // How many messages have been received; 0 where that was said before.
   uint64_t TakeReceived() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The sink knows of another message: the peer may, too.
@@ -188,6 +191,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   int64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;
   Streams streams_ ABSL_GUARDED_BY(mutex_);
   TransportCounters counters_ ABSL_GUARDED_BY(mutex_);
+  int landings_ ABSL_GUARDED_BY(mutex_) = 0;  // chunks that are being copied
+  Condition landed_;
 };
 
 // The links of one node to all its peers, made when they are first needed.

@@ -108,10 +108,21 @@ absl::Status GrpcTransport::Withdraw(Rank from, Tag tag) {
   return link->Withdraw(tag);
 }
 
+void GrpcTransport::GiveUp(Rank peer, const absl::Status& why) {
+  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer);
+  CHECK(link.ok()) << link.status();
+  (*link)->GiveUp(why);
+  std::shared_ptr<GrpcOutgoingEdge> edge;  // destroyed without the lock
+  MutexLock lock(mutex_);
+  edge = std::exchange(edges_[peer], nullptr);
+}
+
 std::vector<std::shared_ptr<GrpcOutgoingEdge>> GrpcTransport::Edges() {
   MutexLock lock(mutex_);
   std::vector<std::shared_ptr<GrpcOutgoingEdge>> edges;
-  for (const auto& [peer, edge] : edges_) edges.push_back(edge);
+  for (const auto& [peer, edge] : edges_) {
+    if (edge != nullptr) edges.push_back(edge);
+  }
   return edges;
 }
 

@@ -51,6 +51,7 @@ class GrpcTransport : public Transport {
   absl::Status Post(Rank from, Tag tag, Incoming buffer) override;
   absl::Status Decline(Rank from, Tag tag) override;
   absl::Status Withdraw(Rank from, Tag tag) override;
+  void GiveUp(Rank peer, const absl::Status& why) override;
   // The first of the peers that it is trying to reach, and the outcome so far; empty when all
   // dialled peers are connected.
   std::string Connecting();
@@ -79,6 +80,7 @@ class GrpcTransport : public Transport {
 
   Mutex mutex_;
   std::vector<std::string> addresses_ ABSL_GUARDED_BY(mutex_);
+  // Null for a peer that was given up: what its last call has not sent is kept no longer.
   std::map<Rank, std::shared_ptr<GrpcOutgoingEdge>> edges_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Condition stop_;

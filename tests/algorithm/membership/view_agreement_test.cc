@@ -33,7 +33,7 @@ TEST(ViewAgreementTest, TheNextViewBeginsAfterTheLatestRoundBegun) {
   EXPECT_TRUE(agreement.OnPromise(3, ballot, 9).ok());
   EXPECT_FALSE(agreement.Take()) << "rank 1 has not answered";
   EXPECT_TRUE(agreement.OnPromise(1, ballot, 8).ok());
-  const View expected{.epoch = 1, .from = 10, .members = {0, 1, 3}};
+  const View expected{.epoch = 1, .from = 10, .members = {0, 1, 3}, .ballot = ballot};
   EXPECT_EQ(agreement.Take(), Decree(expected));
   EXPECT_EQ(agreement.view(), expected);
   EXPECT_TRUE(agreement.agreed());
@@ -51,7 +51,8 @@ TEST(ViewAgreementTest, AMemberLostMeanwhileIsNotWaitedFor) {
   EXPECT_TRUE(agreement.OnPromise(3, first, 30).ok()) << "late";
   EXPECT_TRUE(agreement.OnPromise(0, second, 4).ok());
   EXPECT_TRUE(agreement.OnPromise(3, second, 5).ok());
-  EXPECT_EQ(agreement.Take(), Decree(View{.epoch = 1, .from = 6, .members = {0, 3}}));
+  EXPECT_EQ(agreement.Take(),
+            Decree(View{.epoch = 1, .from = 6, .members = {0, 3}, .ballot = second}));
 }
 
 TEST(ViewAgreementTest, ALossThatIsKnownChangesNothing) {
@@ -73,7 +74,8 @@ TEST(ViewAgreementTest, RoundsNeverFall) {
   agreement.Lose(0);  // rank 1 is still on its way to round 51
   ballot = BallotOf(agreement.Take());
   EXPECT_TRUE(agreement.OnPromise(1, ballot, 49).ok());
-  EXPECT_EQ(agreement.Take(), Decree(View{.epoch = 2, .from = 51, .members = {1}}));
+  EXPECT_EQ(agreement.Take(),
+            Decree(View{.epoch = 2, .from = 51, .members = {1}, .ballot = ballot}));
 }
 
 TEST(ViewAgreementTest, NobodyIsLeft) {

@@ -47,6 +47,7 @@ class CoordinatorRun : public ::testing::Test {
                                             .proven = proven,
                                             .run_id = "run-1",
                                             .round_limit = 100,
+                                            .resilient = resilient_,
                                             .rendezvous_timeout = std::chrono::milliseconds(20000),
                                             .peer_timeout = peer_timeout,
                                             .step_timeout = std::chrono::milliseconds(60000)},
@@ -63,6 +64,9 @@ class CoordinatorRun : public ::testing::Test {
   void BeginRunning(Rank n,
                     std::chrono::milliseconds peer_timeout = std::chrono::milliseconds(4000)) {
     notices_.clear();
+    lost_.clear();
+    all_done_ = 0;
+    ended_.clear();
     Begin(n, peer_timeout);
     for (Rank rank = 0; rank < n; ++rank) Register(rank, RegistrationOf(rank, n));
     ASSERT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
@@ -118,6 +122,7 @@ class CoordinatorRun : public ::testing::Test {
     for (const SessionId session : output.ended) ended_.push_back(session);
     for (auto& [rank, metrics] : output.metrics) metrics_.emplace_back(rank, metrics.round());
     for (auto& notice : output.notices) notices_.push_back(notice);
+    for (const Rank rank : output.lost) lost_.push_back(rank);
     all_done_ += output.all_done;
   }
 
@@ -131,6 +136,8 @@ class CoordinatorRun : public ::testing::Test {
   std::vector<SessionId> ended_;
   std::vector<std::pair<Rank, Round>> metrics_;
   std::vector<std::string> notices_;
+  std::vector<Rank> lost_;
+  bool resilient_ = false;
   int all_done_ = 0;
 };
 

@@ -93,6 +93,45 @@ TEST(GrpcCoordinatorHostile, AStreamEndsWithItsFirstRefusal) {
   EXPECT_TRUE(end.ok()) << end.error_message();
 }
 
+// A node's first connection, which its second has replaced, is nobody's any more.
+TEST(GrpcCoordinatorHostile, AConnectionThatWasReplacedTakesNoOtherRank) {
+  RankZero zero(4);
+  struct Caller {
+    explicit Caller(const RankZero& zero) : stub(control::Control::NewStub(Dial(zero.address()))) {
+      context.set_deadline(std::chrono::system_clock::now() + kLong);
+      stream = stub->Connect(&context);
+    }
+    void Register(const control::Registration& registration) {
+      control::Report report;
+      *report.mutable_registration() = registration;
+      stream->Write(report);
+    }
+    std::unique_ptr<control::Control::Stub> stub;
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<control::Report, control::Directive>> stream;
+  };
+  control::Directive directive;
+  Caller first(zero);
+  first.Register(RegistrationOf(1, 4));
+  ASSERT_TRUE(first.stream->Read(&directive));
+  Caller second(zero);
+  second.Register(RegistrationOf(1, 4));
+  ASSERT_TRUE(second.stream->Read(&directive));
+  control::Registration stolen = RegistrationOf(2, 4);
+  stolen.set_nonce(99);
+  first.Register(stolen);
+  while (first.stream->Read(&directive)) EXPECT_TRUE(directive.has_beat());
+  EXPECT_FALSE(first.stream->Finish().ok());
+  Caller owner(zero);
+  owner.Register(RegistrationOf(2, 4));
+  ASSERT_TRUE(owner.stream->Read(&directive));
+  EXPECT_TRUE(directive.has_beat()) << directive.ShortDebugString();
+  for (Caller* caller : {&second, &owner}) {
+    caller->context.TryCancel();
+    (void)caller->stream->Finish();
+  }
+}
+
 TEST(GrpcCoordinatorHostile, AReportThatIsTooLongIsNotLookedAt) {
   RankZero zero(2);
   control::Registration registration = RegistrationOf(1, 2);

@@ -222,6 +222,32 @@ TEST(LaunchPlan, WhoIsStoppedWhenTheOthersHaveTrainedMayGoOn) {
   EXPECT_TRUE(world.plan().Outcome().ok());
 }
 
+TEST(LaunchPlan, WhereNodesGoOnOnlyRankZeroDecides) {
+  LaunchPlanOptions options = kOptions;
+  options.survives = true;
+  const auto outcome = [&](Nature first, Nature second) {
+    World world(options, {first, second, {.ends = At(6000)}}, At(10), {});
+    EXPECT_TRUE(world.Run());
+    return world.plan().Outcome();
+  };
+  EXPECT_TRUE(outcome({.ends = At(5000)}, {.ends = At(100), .wait_status = Killed(SIGKILL)}).ok());
+  EXPECT_TRUE(outcome({.ends = At(5000)}, {.ends = At(100), .wait_status = Exited(6)}).ok());
+  EXPECT_EQ(FailureOf(outcome({.ends = At(5000)}, {.ends = At(100), .wait_status = Exited(4)})),
+            Failure::kOutput);
+  EXPECT_EQ(FailureOf(outcome({.ends = At(5000), .wait_status = Exited(5)},
+                              {.ends = At(100), .wait_status = Killed(SIGKILL)})),
+            Failure::kRendezvous);
+}
+
+TEST(LaunchPlan, WhereNodesGoOnWhoIsStoppedAtTheEndIsKilled) {
+  LaunchPlanOptions options = kOptions;
+  options.survives = true;
+  World world(options, {{.ends = At(5000)}, {.ends = At(5000)}, {.stops = At(100)}}, At(10), {});
+  ASSERT_TRUE(world.Run());
+  EXPECT_EQ(world.now(), At(5000));
+  EXPECT_TRUE(world.plan().Outcome().ok());
+}
+
 std::vector<std::pair<Rank, int>> SignalsAt(LaunchPlan& plan, Time now) {
   std::vector<std::pair<Rank, int>> signals;
   for (const LaunchPlan::Order& order : plan.Due(now))

@@ -56,7 +56,7 @@ class CarriedMessages {
     End(CarriedMessages& network, Rank rank) : network_(network), rank_(rank) {}
     void Dial(std::span<const Rank>) override {}
     absl::Status Send(Rank to, Tag tag, Outgoing message) override {
-      network_.queues_[{rank_, to}].push_back({tag, message.bytes});
+      network_.queues_[{rank_, to}].push_back({tag, std::move(message)});
       return absl::OkStatus();
     }
     absl::Status Post(Rank from, Tag tag, Incoming buffer) override {
@@ -65,6 +65,7 @@ class CarriedMessages {
     }
     absl::Status Decline(Rank, Tag) override { return absl::UnimplementedError("offers"); }
     absl::Status Withdraw(Rank, Tag) override { return absl::UnimplementedError("withdrawals"); }
+    void GiveUp(Rank, const absl::Status&) override {}
     TransportCounters counters() const override { return {}; }
     void Shutdown() override {}
 
@@ -74,20 +75,24 @@ class CarriedMessages {
   };
 
   void Carry(Edge edge) {
-    const auto [tag, bytes] = queues_[edge].front();
+    const auto [tag, message] = std::move(queues_[edge].front());
     queues_[edge].pop_front();
+    const SharedBytes& bytes = message.bytes;
     const SharedBytes into = posts_.extract({edge, tag}).mapped();
     ASSERT_EQ(bytes.size, into.size);
     std::copy_n(bytes.begin, bytes.size, into.begin);
     ++delivered_;
     ASSERT_TRUE(at(edge.first).OnSent(edge.second, tag).ok());
-    ASSERT_TRUE(at(edge.second).OnReceived(edge.first, tag).ok());
+    ASSERT_TRUE(
+        at(edge.second)
+            .OnReceived({.from = edge.first, .tag = tag, .bytes = bytes.size, .note = message.note})
+            .ok());
   }
 
   KeyedRandom order_;
   std::vector<std::unique_ptr<End>> ends_;
   std::vector<std::unique_ptr<Part>> parts_;
-  std::map<Edge, std::deque<std::pair<Tag, SharedBytes>>> queues_;
+  std::map<Edge, std::deque<std::pair<Tag, Outgoing>>> queues_;
   std::map<std::pair<Edge, Tag>, SharedBytes> posts_;
   int64_t delivered_ = 0;
 };

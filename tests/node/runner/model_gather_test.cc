@@ -33,7 +33,7 @@ TEST_P(ModelGatherTest, PutsTheShardsSideBySideInAnyOrder) {
         });
     EXPECT_FALSE(network.at(1).takes_part());
     for (Round round : {10, 20}) {
-      network.at(0).Add(round, NewSharedVector(size));
+      network.at(0).Add({round, NewSharedVector(size)});
       ASSERT_TRUE(network.at(0).BeginDue().ok());
       std::vector<float> expected;
       for (Rank index = 0; index < servers; ++index) {
@@ -43,7 +43,7 @@ TEST_P(ModelGatherTest, PutsTheShardsSideBySideInAnyOrder) {
           value = static_cast<float>(round * 1000 + static_cast<Round>(expected.size()));
           expected.push_back(value);
         }
-        network.at(kWorkers + index).Add(round, weights);
+        network.at(kWorkers + index).Add({round, weights});
         ASSERT_TRUE(network.at(kWorkers + index).BeginDue().ok());
       }
       network.RunToTheEnd();
@@ -69,7 +69,8 @@ TEST(ModelGather, AChunkThatNobodyAskedForIsRefusedByName) {
   CarriedMessages<ModelGather> network(3, 1, [&](Rank rank, Transport* transport) {
     return std::make_unique<ModelGather>(rank, kWorkers, 3, &layout, transport);
   });
-  const absl::Status status = network.at(0).OnReceived(2, {ModelGather::kChannel, 7, 0});
+  const absl::Status status =
+      network.at(0).OnReceived({.from = 2, .tag = {ModelGather::kChannel, 7, 0}});
   EXPECT_EQ(status.message(),
             "gathering the servers' weights: chunk 0 of round 7 came unexpectedly from rank 2");
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -39,7 +40,7 @@ TEST_P(ModelReductionTest, GivesTheMeanAndTheExactDistanceInAnyOrder) {
         replicas.push_back(NewSharedVector(layout.size));
         for (float& value : replicas.back().span())
           value = static_cast<float>(random.Normal() + 100);
-        network.at(rank).Add(round, replicas.back());
+        network.at(rank).Add({round, replicas.back()});
         ASSERT_TRUE(network.at(rank).BeginDue().ok());
       }
       network.RunToTheEnd();
@@ -74,7 +75,7 @@ TEST(ModelReduction, RankZeroGivesOutOneAverageAtATimeAndOthersGoOn) {
   layout.AddParameter("w", {4});
   Network network(2, layout, 4, 1);
   for (Rank rank : {0, 1}) {
-    for (Round round : {1, 2}) network.at(rank).Add(round, NewSharedVector(4));
+    for (Round round : {1, 2}) network.at(rank).Add({round, NewSharedVector(4)});
   }
   for (Rank rank : {0, 1}) ASSERT_TRUE(network.at(rank).BeginDue().ok());
   EXPECT_TRUE(network.at(0).behind());
@@ -98,7 +99,7 @@ TEST(ModelReduction, ALeafWaitsForWhatItSentInAnEarlierReduction) {
   ReplicaLayout layout;
   layout.AddParameter("w", {4});
   Network network(2, layout, 4, 1);
-  for (Round round : {1, 2, 3}) network.at(1).Add(round, NewSharedVector(4));
+  for (Round round : {1, 2, 3}) network.at(1).Add({round, NewSharedVector(4)});
   ASSERT_TRUE(network.at(1).BeginDue().ok());
   const std::vector<Waiting> waiting = network.at(1).waiting_for();
   ASSERT_EQ(waiting.size(), 1);
@@ -106,11 +107,70 @@ TEST(ModelReduction, ALeafWaitsForWhatItSentInAnEarlierReduction) {
   EXPECT_EQ(waiting[0].tag, (Tag{ModelReduction::kChannel, 1, 0}));
 }
 
+SharedVector Filled(int64_t size, float value) {
+  SharedVector vector = NewSharedVector(size);
+  std::ranges::fill(vector.span(), value);
+  return vector;
+}
+
+// On 7 nodes rank 1 passes on what ranks 3 and 4 send; it is lost in the middle.
+TEST(ModelReduction, ALostNodeLeavesNoAverageAndNobodyWaiting) {
+  ReplicaLayout layout;
+  layout.AddParameter("w", {8});
+  for (const Rank lost : {1, 3, 6}) {
+    SCOPED_TRACE(lost);
+    Network network(7, layout, 1, 1);
+    for (Rank rank = 0; rank < 7; ++rank) {
+      if (rank == lost) continue;
+      network.at(rank).Add({10, Filled(8, static_cast<float>(rank))});
+      ASSERT_TRUE(network.at(rank).BeginDue().ok());
+    }
+    network.RunToTheEnd();
+    EXPECT_FALSE(network.at(0).idle());
+    for (Rank rank = 0; rank < 7; ++rank) {
+      if (rank == lost) continue;
+      for (uint32_t message = 0; message < 9; ++message) {
+        const Tag tag{ModelReduction::kChannel, 10, message};
+        ASSERT_TRUE(network.at(rank).OnLost(lost, tag).ok());
+        if (rank == 2 * lost + 1 || rank == 2 * lost + 2) {
+          ASSERT_TRUE(network.at(rank).OnUndelivered(lost, tag).ok());
+        }
+      }
+    }
+    network.RunToTheEnd();
+    for (Rank rank = 0; rank < 7; ++rank) {
+      if (rank != lost) EXPECT_TRUE(network.at(rank).idle()) << rank;
+    }
+    EXPECT_FALSE(network.at(0).TakeAverage().has_value());
+    EXPECT_THAT(network.at(0).TakeVoid(), ::testing::ElementsAre(10));
+    EXPECT_THAT(network.at(0).TakeVoid(), ::testing::IsEmpty());
+  }
+}
+
+// Also of the round that was begun with those who are lost.
+TEST(ModelReduction, TheMembersOfAViewAverageWithoutTheOthers) {
+  ReplicaLayout layout;
+  layout.AddParameter("w", {8});
+  Network network(7, layout, 3, 1);
+  const auto view = std::make_shared<const View>(View{.epoch = 3, .members = {0, 2, 5, 6}});
+  for (const Rank rank : view->members) {
+    network.at(rank).Add({10, Filled(8, static_cast<float>(rank)), view});
+    ASSERT_TRUE(network.at(rank).BeginDue().ok());
+  }
+  network.RunToTheEnd();
+  const auto average = network.at(0).TakeAverage();
+  ASSERT_TRUE(average.has_value());
+  EXPECT_NEAR(average->model.span()[7], 13.0 / 4, 1e-6);
+  EXPECT_NEAR(*average->consensus_distance, 8 * (65.0 / 4 - 169.0 / 16), 1e-4);
+  for (const Rank rank : view->members) EXPECT_TRUE(network.at(rank).idle()) << rank;
+}
+
 TEST(ModelReduction, AMessageThatIsNotDueIsRefusedByRank) {
   ReplicaLayout layout;
   layout.AddParameter("w", {4});
   Network network(2, layout, 4, 1);
-  const absl::Status status = network.at(0).OnReceived(1, {ModelReduction::kChannel, 7, 0});
+  const absl::Status status =
+      network.at(0).OnReceived({.from = 1, .tag = {ModelReduction::kChannel, 7, 0}});
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("from rank 1"));
 }
 

@@ -15,6 +15,7 @@ class SilentTransport final : public Transport {
   absl::Status Post(Rank, Tag, Incoming) override { return absl::OkStatus(); }
   absl::Status Decline(Rank, Tag) override { return absl::OkStatus(); }
   absl::Status Withdraw(Rank, Tag) override { return absl::OkStatus(); }
+  void GiveUp(Rank, const absl::Status&) override {}
   TransportCounters counters() const override { return {}; }
   void Shutdown() override {}
 };

@@ -96,6 +96,26 @@ TEST_P(TransportContract, ASendToAPeerThatIsLostDoesNotEnd) {
   EXPECT_EQ(network->sink(0).sent(), 1);
 }
 
+// Whether the peer is alive or not: what it was to be sent ends, what was posted for it is free.
+TEST_P(TransportContract, APeerThatIsGivenUpIsRidOfWhatWasForIt) {
+  auto network = Make(3);
+  ExpectDelivery(*network, 10, Step(1));
+  const SharedSlice unposted = Pattern(1000, 1);
+  std::weak_ptr<float[]> held = unposted.owner;
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, unposted).ok());
+  ASSERT_TRUE(network->transport(0).Post(1, kTag, Zeros(1000)).ok());
+  network->transport(0).GiveUp(1, absl::AbortedError("rank 1 is out of the run"));
+  EXPECT_TRUE(network->sink(0).AwaitDeclined(1, kTag));
+  EXPECT_EQ(network->sink(0).sent(), 1) << "before";
+  EXPECT_EQ(network->sink(0).lost(), 0) << "whoever gives a peer up knows what it has posted";
+  EXPECT_EQ(LostPeer(network->transport(0).Send(1, Step(2), Pattern(10, 1))), 1);
+  EXPECT_EQ(LostPeer(network->transport(0).Post(1, Step(2), Zeros(10))), 1);
+  // Others are not touched by it.
+  ASSERT_TRUE(network->transport(2).Post(0, kTag, Zeros(1000)).ok());
+  ASSERT_TRUE(network->transport(0).Send(2, kTag, Pattern(1000, 3)).ok());
+  EXPECT_TRUE(network->sink(0).AwaitSent(2, kTag));
+}
+
 // What came whole is acknowledged, also by a receiver that leaves at once.
 TEST_P(TransportContract, AReceiverThatLeavesSaysWhatHasCome) {
   auto network = Make(2);

@@ -1,5 +1,6 @@
 #include "tests/node/whole_node/random_plan.h"
 
+#include <algorithm>
 #include <chrono>
 #include <span>
 
@@ -113,6 +114,35 @@ RunPlan FatalPlan(uint64_t seed) {
   if (fault.kind == Kind::kReset && fault.a != 0) fault.b = 0;  // other edges are made again
   plan.faults.push_back(fault);
   return plan;
+}
+
+RunPlan MortalPlan(uint64_t seed) {
+  Draw draw(seed);
+  RunPlan plan = Basics(seed, draw);
+  plan.resilient = true;
+  plan.algorithm = draw.Of<const char*>(
+      {"dpsgd", "dpsgd", "dpsgd:order=atc", "dpsgd:local=2", "noloco:every=2"});
+  plan.evaluate_every = draw.Between(1, 6);
+  plan.rounds = plan.evaluate_every * draw.Between(1, 5);
+  if (plan.target_met_in) plan.target_met_in = draw.Between(0, plan.rounds);
+  return plan;
+}
+
+std::vector<Fault> Deaths(const RunPlan& plan) {
+  Draw draw(~plan.seed);
+  using Kind = Fault::Kind;
+  std::vector<Fault> deaths;
+  const nanoseconds most = plan.rounds * (plan.gradient + plan.latency + plan.jitter);
+  for (Rank rank = 1; rank < plan.nodes; ++rank) {
+    if (draw.OneIn(2)) continue;
+    deaths.push_back({.kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause,
+                                             Kind::kLostHost, Kind::kInterrupt}),
+                      .at = draw.Between(nanoseconds(0), draw.OneIn(2) ? most : 3 * most),
+                      .a = rank,
+                      .lasts = draw.Between(2 * plan.peer_timeout, 10 * plan.peer_timeout)});
+  }
+  std::ranges::sort(deaths, {}, &Fault::at);
+  return deaths;
 }
 
 }  // namespace grapevine::testing

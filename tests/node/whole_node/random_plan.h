@@ -5,6 +5,7 @@
 #define GRAPEVINE_TESTS_NODE_WHOLE_NODE_RANDOM_PLAN_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "tests/node/whole_node/run_plan.h"
 
@@ -17,6 +18,10 @@ RunPlan HealthyPlan(uint64_t seed);
 RunPlan BumpyPlan(uint64_t seed);
 // The same with one fault that ends the run.
 RunPlan FatalPlan(uint64_t seed);
+// The same whose nodes go on without those that are lost; and what befalls up to all but rank 0,
+// each once, at times since all have begun.
+RunPlan MortalPlan(uint64_t seed);
+std::vector<Fault> Deaths(const RunPlan& plan);
 
 }  // namespace grapevine::testing
 

@@ -66,6 +66,7 @@ struct RunPlan {
   std::chrono::milliseconds rendezvous_timeout{4000};
   std::chrono::milliseconds peer_timeout{2000};
   std::chrono::milliseconds step_timeout{20000};
+  bool resilient = false;  // nodes go on without those that are lost; the last round is evaluated
   std::vector<Fault> faults;
 };
 

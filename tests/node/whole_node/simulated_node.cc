@@ -8,12 +8,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
+#include "algorithm/membership/resilient_algorithm.h"
 #include "base/failure.h"
 #include "node/control/registration.h"
 #include "node/node_report.h"
 #include "optim/optimizer.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/node/whole_node/simulated_gradients.h"
+#include "topology/weights/living_mixing.h"
 #include "topology/weights/mixing.h"
 
 namespace grapevine::testing {
@@ -54,7 +56,8 @@ SimulatedNode::SimulatedNode(const World* world, Rank rank)
       rank_(rank),
       random_(world->plan->seed, Purpose::kStraggler, rank),
       course_(Beforehand(plan()), [](int64_t) { return 0.0; }),
-      horizon_(plan().target_met_in ? std::optional(1.0) : std::nullopt, &course_) {}
+      horizon_(plan().target_met_in ? std::optional(1.0) : std::nullopt, &course_,
+               plan().resilient) {}
 
 SimulatedNode::~SimulatedNode() {
   if (runner_) runner_->EndRun();
@@ -70,12 +73,27 @@ std::string SimulatedNode::State() const {
   return absl::StrCat(kNames[static_cast<int>(stage_)], ", round ", round());
 }
 
-std::unique_ptr<Algorithm> SimulatedNode::NewAlgorithm() const {
+std::unique_ptr<Algorithm> SimulatedNode::NewAlgorithm() {
   auto mixing = *MakeMixing("metropolis", *MakeTopology(plan().topology, plan().nodes, 1));
-  return *MakeAlgorithm(plan().algorithm, {.rank = rank_,
-                                           .mixing = mixing,
-                                           .learning_rate = [](Round) { return 0.1; },
-                                           .window = plan().window});
+  const AlgorithmOptions options{.rank = rank_,
+                                 .mixing = mixing,
+                                 .learning_rate = [](Round) { return 0.1; },
+                                 .window = plan().window};
+  if (!plan().resilient) return *MakeAlgorithm(plan().algorithm, options);
+  views_ =
+      std::make_unique<ViewMixing>(LivingMixingRequest{.whole = mixing,
+                                                       .topology = plan().topology,
+                                                       .mixing = "metropolis",
+                                                       .seed = 1,
+                                                       .usable = UsableWeights(plan().algorithm)});
+  const auto instance = [this, options](const View& view, Rank position) {
+    AlgorithmOptions of_view = options;
+    of_view.rank = position;
+    of_view.mixing = views_->Of(view)->mixing;
+    return MakeAlgorithm(plan().algorithm, of_view);
+  };
+  return *ResilientAlgorithm::Make(
+      {.self = rank_, .first = FirstView(plan().nodes), .window = plan().window, .make = instance});
 }
 
 const Fault* SimulatedNode::Planned(Fault::Kind kind) const {
@@ -107,6 +125,7 @@ void SimulatedNode::MakeRunner() {
   runner_ = std::make_unique<Runner>(
       RunnerOptions{.rank = rank_,
                     .workers = workers,
+                    .nodes = plan().nodes,
                     .rounds = plan().rounds,
                     .shares_budget = !HasRounds(plan().algorithm),
                     .evaluate =
@@ -114,6 +133,7 @@ void SimulatedNode::MakeRunner() {
                           return plan().batch_schedule.empty() ? Evaluated(plan(), completed)
                                                                : course_.Evaluated(completed);
                         },
+                    .resilient = plan().resilient,
                     .gradients =
                         [this](GradientReports reports) {
                           return std::make_unique<SimulatedGradients>(
@@ -170,6 +190,7 @@ void SimulatedNode::MakeCoordinator() {
                          .proven = plan().token,
                          .run_id = "simulated",
                          .round_limit = horizon_.limit(),
+                         .resilient = plan().resilient,
                          .budget = Budget(plan()),
                          .rendezvous_timeout = plan().rendezvous_timeout,
                          .peer_timeout = plan().peer_timeout,
@@ -195,7 +216,8 @@ void SimulatedNode::Start() {
           .world_size = plan().nodes,
           .rounds = plan().rounds,
           .sharing = Sharing(plan()),
-          .largest_growth = plan().batch_schedule.empty() ? 0 : Beforehand(plan()).MostPasses()},
+          .largest_growth = plan().batch_schedule.empty() ? 0 : Beforehand(plan()).MostPasses(),
+          .resilient = plan().resilient},
       now());
   deadline_ = now() + plan().rendezvous_timeout;
   process()->set_after_each([this] {
@@ -311,15 +333,28 @@ void SimulatedNode::Live() {
 void SimulatedNode::HearControl() {
   if (stage_ == Stage::kJoining) return;
   while (const std::optional<Round> cut = line_->TakeCut()) runner_->Cut(*cut);
-  while (const std::optional<control::RoundLimit> moved = line_->TakeLimit()) {
-    course_.Settle(moved->limit(), moved->growth());
-    runner_->SetLimit(moved->limit(), moved->final());
+  while (true) {
+    if (const std::optional<control::RoundLimit> moved = line_->TakeLimit()) {
+      course_.Settle(moved->limit(), moved->growth());
+      runner_->SetLimit(moved->limit(), moved->final());
+    } else if (const std::optional<control::Directive> decree = line_->TakeDecree()) {
+      Obey(*decree);
+    } else {
+      break;
+    }
   }
   if (!line_->verdict() || std::exchange(verdict_heard_, true)) return;
   control_->Finish(Connection::End::kCaller, absl::OkStatus());
   Say(absl::StrCat("hears: ", line_->verdict()->ToString()));
   if (!end_) end_ = *line_->verdict();
   if (!line_->verdict()->ok()) runner_->Abort(*line_->verdict());
+}
+
+void SimulatedNode::Obey(const control::Directive& decree) {
+  if (decree.has_prepare()) return runner_->Prepare(decree.prepare().ballot());
+  const control::View& view = decree.view();
+  Say(absl::StrCat("hears of view ", view.epoch(), " from round ", view.from()));
+  runner_->ChangeView(ViewOf(view), view.has_again() ? std::optional(view.again()) : std::nullopt);
 }
 
 void SimulatedNode::Join() {
@@ -334,8 +369,8 @@ void SimulatedNode::Begin() {
   stage_ = Stage::kTraining;
   transport_->Join(roster.run_id());
   course_.Settle(roster.round_limit(), 1);
-  runner_->SetLimit(roster.round_limit(),
-                    HasRounds(plan().algorithm) && roster.round_limit() >= plan().rounds);
+  runner_->SetLimit(roster.round_limit(), HasRounds(plan().algorithm) && !plan().resilient &&
+                                              roster.round_limit() >= plan().rounds);
   const absl::Status status = runner_->BeginRun(transport_.get(), [this](float* replica) {
     objective_->Initialize(replica);
     return absl::OkStatus();
@@ -437,7 +472,22 @@ void SimulatedNode::OnSteps(const StepsReport& report) {
   Report(message);
 }
 
+void SimulatedNode::OnNoAverage(Round round) {
+  Say(absl::StrCat("has no average of round ", round));
+}
+
+void SimulatedNode::OnPeerLost(Rank peer, const absl::Status& why) { ReportFailure(peer, why); }
+
+void SimulatedNode::OnPromise(uint32_t ballot, Round round) {
+  Say(absl::StrCat("promises ballot ", ballot, " round ", round));
+  control::Report message;
+  message.mutable_promise()->set_ballot(ballot);
+  message.mutable_promise()->set_round(round);
+  Report(message);
+}
+
 void SimulatedNode::OnAverage(AveragedModel average) {
+  Say(absl::StrCat("evaluates round ", average.round));
   ++evaluating_;
   const Round round = average.round;
   averages_.push_back(std::move(average));

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "algorithm/membership/view_mixing.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_horizon.h"
 #include "node/control/control_line.h"
@@ -74,6 +75,9 @@ class SimulatedNode final : public RunObserver {
   void OnAverage(AveragedModel average) override;
   absl::Status OnCut(const CutReport& report, const BoundaryModel& model) override;
   void OnSteps(const StepsReport& report) override;
+  void OnNoAverage(Round round) override;
+  void OnPeerLost(Rank peer, const absl::Status& why) override;
+  void OnPromise(uint32_t ballot, Round round) override;
 
  private:
   enum class Stage { kJoining, kTraining, kTrained, kDone, kAsking, kLeaving, kEnded };
@@ -83,7 +87,7 @@ class SimulatedNode final : public RunObserver {
   SteadyTime now() const { return process()->now(); }
   void Say(const std::string& what);
 
-  std::unique_ptr<Algorithm> NewAlgorithm() const;
+  std::unique_ptr<Algorithm> NewAlgorithm();
   const Fault* Planned(Fault::Kind kind) const;
   void MakeObjective();
   void MakeRunner();
@@ -103,6 +107,7 @@ class SimulatedNode final : public RunObserver {
   // Takes the next steps, after any event.
   void Live();
   void HearControl();
+  void Obey(const control::Directive& decree);
   void Join();
   void Begin();
   void Train();
@@ -123,6 +128,7 @@ class SimulatedNode final : public RunObserver {
   std::unique_ptr<SimulatedCoordinator> coordinator_;
   std::unique_ptr<FunctionObjective> objective_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<ViewMixing> views_;  // of a resilient run
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<SimulatedTransport> transport_;
   std::optional<ControlLine> line_;

@@ -52,6 +52,7 @@ class SimulatedTransport final : public Transport {
   absl::Status Post(Rank from, Tag tag, Incoming buffer) override;
   absl::Status Decline(Rank from, Tag tag) override;
   absl::Status Withdraw(Rank from, Tag tag) override;
+  void GiveUp(Rank peer, const absl::Status& why) override { (*links_->To(peer))->GiveUp(why); }
   TransportCounters counters() const override { return links_->counters(); }
   // The peer that it is trying to reach, and the outcome so far; empty if there is none.
   std::string Connecting() const;

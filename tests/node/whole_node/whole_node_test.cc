@@ -13,6 +13,7 @@
 #include <functional>
 #include <iostream>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,7 @@ using ::testing::Not;
 // Far above what time-outs can add up to.
 constexpr std::chrono::minutes kDeadline{5};
 
-// Of each test, so that all together play ten thousand runs.
+// Of each test, so that all together play more than ten thousand runs.
 constexpr uint64_t kSeeds = 1112;
 
 std::optional<uint64_t> Number(const char* variable) {
@@ -346,6 +347,57 @@ void ExpectThatItEndsWell(const RunPlan& plan, SimulatedRun& run) {
 TEST(WholeNode, ANodeThatIsCutOffOnceItIsDoneEndsWell) {
   ForEverySeed(CutOffPlan, ExpectThatItEndsWell);
 }
+
+// The mean of the models with which these have ended.
+std::vector<double> MeanModel(const SimulatedRun& run, const std::vector<Rank>& ranks) {
+  std::vector<double> mean(SimulatedNode::kParameters + SimulatedNode::kBuffers);
+  for (const Rank rank : ranks) {
+    const std::span<const float> model = run.node(rank).model();
+    for (size_t i = 0; i < mean.size(); ++i)
+      mean[i] += model[i] / static_cast<double>(ranks.size());
+  }
+  return mean;
+}
+
+// Whatever befalls the others at any time, once all have begun: those who are spared come to the
+// end, of one mind about who they are, and with an evaluation of the mean of their models.
+void ExpectThatTheLivingGoOn(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_TRUE(run.RunUntil([&] {
+    return std::ranges::all_of(std::views::iota(0, plan.nodes), [&](Rank rank) {
+      return !run.node(rank).State().starts_with("joining");
+    });
+  }));
+  const std::chrono::nanoseconds begun = run.elapsed();
+  std::vector<bool> spared(plan.nodes, true);
+  Round furthest = 0;  // of those who die
+  for (const Fault& death : Deaths(plan)) {
+    run.RunUntil(begun + death.at);
+    furthest = std::max(furthest, run.node(death.a).round());
+    run.Happen(death);
+    spared[death.a] = false;
+  }
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  // Where an evaluation is missed, the run does not go beyond the next one before that is known.
+  const Round least = std::min(plan.target_met_in.value_or(plan.rounds), plan.rounds);
+  std::vector<Rank> living;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    if (!spared[rank]) continue;
+    living.push_back(rank);
+    ASSERT_EQ(*run.node(rank).ending(), absl::OkStatus()) << "rank " << rank;
+    ASSERT_GE(run.node(rank).round(), least);
+    ASSERT_EQ(run.node(rank).round(), run.node(0).round());
+  }
+  ASSERT_FALSE(run.node(0).averages().empty());
+  const AveragedModel& last = run.node(0).averages().back();
+  // A target that is met ends the run, whatever becomes of the evaluation after it.
+  const bool met = plan.target_met_in && last.round >= *plan.target_met_in;
+  if (!met) ASSERT_EQ(last.round, run.node(0).round());
+  if (furthest >= last.round || last.round < run.node(0).round()) return;
+  const std::vector<double> mean = MeanModel(run, living);
+  for (size_t i = 0; i < mean.size(); ++i) ASSERT_NEAR(last.model.span()[i], mean[i], 1e-4);
+}
+
+TEST(WholeNode, TheLivingGoOnWhoeverDiesWhen) { ForEverySeed(MortalPlan, ExpectThatTheLivingGoOn); }
 
 TEST(WholeNode, OneThatIsLostEndsAllWithOneVerdict) { ForEverySeed(FatalPlan, ExpectOneVerdict); }
 

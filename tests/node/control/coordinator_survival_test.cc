@@ -1,0 +1,167 @@
+// What a coordinator does with deaths where the others go on.
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/node/control/coordinator_run.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CoordinatorSurvival : public CoordinatorRun {
+ protected:
+  CoordinatorSurvival() { resilient_ = true; }
+
+  void Die(Rank rank) {
+    coordinator_->OnClosed(rank, "connection lost", now_);
+    Collect();
+  }
+  void Promise(Rank rank, uint32_t ballot, Round round) {
+    control::Report report;
+    report.mutable_promise()->set_ballot(ballot);
+    report.mutable_promise()->set_round(round);
+    coordinator_->OnReport(rank, report, now_);
+    Collect();
+  }
+  const control::Directive& Last(Rank rank) { return directives_[rank].back(); }
+};
+
+TEST_F(CoordinatorSurvival, TheOthersAgreeToGoOn) {
+  BeginRunning(4);
+  Beat(2, 12);
+  Die(2);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  EXPECT_THAT(lost_, ElementsAre(2));
+  EXPECT_THAT(notices_, ElementsAre(AllOf(HasSubstr("rank 2 at 10.0.0.3:7000 died"),
+                                          HasSubstr("3 of 4 nodes go on"))));
+  for (const Rank rank : {0, 1, 3}) ASSERT_EQ(Last(rank).prepare().ballot(), 1u);
+  Promise(0, 1, 13);
+  Promise(1, 1, 14);
+  EXPECT_TRUE(Last(1).has_prepare());
+  Promise(3, 1, 12);
+  for (const Rank rank : {0, 1, 3}) {
+    ASSERT_TRUE(Last(rank).has_view());
+    EXPECT_EQ(Last(rank).view().from(), 15);
+    EXPECT_THAT(Last(rank).view().members(), ElementsAre(0, 1, 3));
+    EXPECT_FALSE(Last(rank).view().has_again());
+  }
+  for (const Rank rank : {0, 1, 3}) Done(rank, 100);
+  EXPECT_EQ(all_done_, 1);
+}
+
+TEST_F(CoordinatorSurvival, TheLostOneHearsThatItIsLeftOut) {
+  BeginRunning(3);
+  const auto others = [&] {
+    Beat(0, 5, {}, now_.time_since_epoch().count());
+    Beat(1, 5, {}, now_.time_since_epoch().count());
+  };
+  Pass(milliseconds(4100), others);
+  EXPECT_THAT(lost_, ElementsAre(2));
+  EXPECT_THAT(Last(2).abort().message(),
+              AllOf(HasSubstr("the others go on without it"), HasSubstr("is silent")));
+  EXPECT_EQ(Last(2).abort().failure(), static_cast<int>(Failure::kPeerLost));
+  EXPECT_THAT(ended_, ElementsAre(2));
+}
+
+TEST_F(CoordinatorSurvival, RankZeroIsNotDoneWithout) {
+  BeginRunning(3);
+  Die(0);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kAborted);
+}
+
+TEST_F(CoordinatorSurvival, WhatWouldBefallTheOthersTooEndsTheRun) {
+  BeginRunning(3);
+  Fail(1, 1, "rank 1: the loss is NaN in round 5", Failure::kDiverged);
+  EXPECT_EQ(Class(), Failure::kDiverged);
+  BeginRunning(3);
+  Fail(1, 1, "rank 1: ended by SIGTERM", Failure::kTerminated);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  EXPECT_THAT(lost_, ElementsAre(1));
+}
+
+TEST_F(CoordinatorSurvival, AnAccusedNodeIsLeftOutAndSoIsTheSecond) {
+  BeginRunning(4);
+  Fail(0, 1, "rank 0 lost rank 1", Failure::kPeerLost);
+  Fail(3, 2, "rank 3 lost rank 2", Failure::kPeerLost);
+  Pass(milliseconds(3000));
+  EXPECT_THAT(lost_, ElementsAre(1, 2));
+  EXPECT_EQ(Last(3).prepare().ballot(), 2u);
+}
+
+TEST_F(CoordinatorSurvival, AnAccusationFallsWithItsReporter) {
+  BeginRunning(4);
+  Fail(1, 2, "rank 1 lost rank 2", Failure::kPeerLost);
+  Die(1);
+  Pass(milliseconds(3000));
+  EXPECT_THAT(lost_, ElementsAre(1));
+}
+
+TEST_F(CoordinatorSurvival, WhoIsDoneIsNotAsked) {
+  BeginRunning(3);
+  Done(1, 100);
+  Die(2);
+  Promise(0, 1, 98);
+  ASSERT_TRUE(Last(0).has_view());
+  EXPECT_EQ(Last(0).view().from(), 100);
+  EXPECT_EQ(Last(0).view().again(), 100) << "the end is not settled";
+  Done(0, 100);
+  EXPECT_EQ(all_done_, 1);
+}
+
+TEST_F(CoordinatorSurvival, OnceTheEndIsSettledNothingIsEvaluatedAgain) {
+  BeginRunning(3);
+  coordinator_->ExtendRoundLimit(100, /*final=*/true);
+  Die(2);
+  Promise(0, 1, 99);
+  Promise(1, 1, 99);
+  ASSERT_TRUE(Last(0).has_view());
+  EXPECT_FALSE(Last(0).view().has_again());
+}
+
+TEST_F(CoordinatorSurvival, TheLastThatIsNotDoneMayDie) {
+  BeginRunning(3);
+  Done(0, 100);
+  Done(1, 100);
+  EXPECT_EQ(all_done_, 0);
+  Die(2);
+  EXPECT_EQ(all_done_, 1);
+  Die(1);  // while the results are written
+  EXPECT_EQ(all_done_, 1);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
+TEST_F(CoordinatorSurvival, APromiseThatCannotBeEndsTheRun) {
+  BeginRunning(3);
+  Promise(1, 1, 5);
+  EXPECT_THAT(Message(), AllOf(HasSubstr("rank 1"), HasSubstr("answers ballot 1")));
+  BeginRunning(3);
+  Die(2);
+  Promise(1, 1, 100);
+  EXPECT_THAT(Message(), HasSubstr("promises what it was not asked for"));
+}
+
+TEST_F(CoordinatorSurvival, NobodyIsStuckWhoHasJustHeardOfALoss) {
+  BeginRunning(3, milliseconds(4000));
+  const auto waiting = [&] {
+    Beat(0, 5, {1});
+    Beat(1, 5, {0});
+  };
+  Pass(milliseconds(5900), [&] {
+    waiting();
+    if (lost_.empty()) return;
+  });
+  EXPECT_THAT(lost_, ElementsAre(2)) << "silent";
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  Pass(milliseconds(3000), waiting);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
+}  // namespace
+}  // namespace grapevine
