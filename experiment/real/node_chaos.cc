@@ -59,14 +59,16 @@ NodeChaos::~NodeChaos() {
   if (watch_.joinable()) watch_.join();
 }
 
-absl::Status NodeChaos::Start(const std::string& run_directory) {
+absl::Status NodeChaos::Start(const std::string& run_directory, Round completed,
+                              std::chrono::nanoseconds time) {
   ASSIGN_OR_RETURN(std::unique_ptr<LineFile> record, LineFile::Open(ChaosPath(run_directory)));
   {
     MutexLock lock(mutex_);
     record_ = std::move(record);
-    start_ = steady_clock::now();
+    start_ = steady_clock::now() - time;
+    if (completed > 0) timeline_ = FaultTimeline(LeftOf(options_.faults, completed, time));
   }
-  OnRound(0);
+  OnRound(completed);
   watch_ = std::thread([this] { Watch(); });
   return absl::OkStatus();
 }

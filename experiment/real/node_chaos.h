@@ -39,8 +39,10 @@ class NodeChaos final : public EdgeFaults {
   static absl::StatusOr<std::unique_ptr<NodeChaos>> Make(NodeChaosOptions options);
   ~NodeChaos() override;
 
-  // Training begins. The faults that happen are added to chaos.jsonl of the run.
-  absl::Status Start(const std::string& run_directory);
+  // Training begins, or goes on after so many rounds and so much time. The faults that happen are
+  // added to chaos.jsonl of the run.
+  absl::Status Start(const std::string& run_directory, Round completed = 0,
+                     std::chrono::nanoseconds time = {});
   // This node has completed so many rounds.
   void OnRound(Round completed);
   // How many times as long its gradients take now.

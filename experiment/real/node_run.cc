@@ -394,7 +394,7 @@ absl::Status NodeRun::OnStart() {
   start_ = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const std::string folder, NodeFolder());
   ASSIGN_OR_RETURN(node_metrics_, LineFile::Open(MetricsPath(folder)));
-  if (chaos_) RETURN_IF_ERROR(chaos_->Start(options_.run_directory));
+  if (chaos_) RETURN_IF_ERROR(chaos_->Start(options_.run_directory, begin_, elapsed_before_));
   return recording_->BeginEvents();
 }
 

@@ -77,9 +77,7 @@ absl::StatusOr<std::unique_ptr<SimulatedChaos>> SimulatedChaos::Make(
     const Experiment& experiment, const std::string& run_directory, Round begin,
     Nanoseconds begin_time) {
   FaultSchedule faults = experiment.faults();
-  std::erase_if(faults, [&](const Fault& fault) {
-    return fault.round ? *fault.round < begin : fault.time < nanoseconds(begin_time);
-  });
+  if (begin > 0) faults = LeftOf(std::move(faults), begin, nanoseconds(begin_time));
   ASSIGN_OR_RETURN(std::unique_ptr<LineFile> record, LineFile::Open(ChaosPath(run_directory)));
   return std::unique_ptr<SimulatedChaos>(
       new SimulatedChaos(experiment, std::move(faults), std::move(record)));
@@ -117,11 +115,17 @@ absl::Status SimulatedChaos::Begin(Simulation* simulation, Round round) {
 
 absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round round,
                                     Nanoseconds now) {
-  RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
   const Fault& fault = *begun.fault;
+  if (IsAboutTheDead(fault)) return absl::OkStatus();
+  RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
   if (!shrinks_ || fault.kind != FaultKind::kKill) return VerdictOn(fault, peer_timeout_);
   simulation_->KillAt(fault.ranks[0], now);
   return absl::OkStatus();
+}
+
+bool SimulatedChaos::IsAboutTheDead(const Fault& fault) const {
+  if (fault.kind == FaultKind::kPartition) return false;
+  return std::ranges::any_of(fault.ranks, [&](Rank rank) { return !simulation_->alive(rank); });
 }
 
 absl::Status SimulatedChaos::Verdict(const absl::Status& how) {

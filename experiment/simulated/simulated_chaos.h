@@ -49,6 +49,9 @@ class SimulatedChaos final : public SimObserver {
   // Records it; the verdict if it ends the run.
   absl::Status Happen(const FaultTimeline::Begun& begun, Round round, Nanoseconds now);
 
+  // Nothing comes of it.
+  bool IsAboutTheDead(const Fault& fault) const;
+
   const std::chrono::nanoseconds peer_timeout_;
   const uint64_t seed_;
   const bool shrinks_;

@@ -250,4 +250,36 @@ absl::StatusOr<FaultSchedule> MakeFaultSchedule(std::span<const std::string> tex
   return schedule;
 }
 
+namespace {
+
+// A pause for good does, after --peer-timeout.
+bool EndsRuns(const Fault& fault) {
+  switch (fault.kind) {
+    case FaultKind::kKill:
+    case FaultKind::kCorrupt:
+    case FaultKind::kDiskFull:
+      return true;
+    case FaultKind::kStop:
+    case FaultKind::kCut:
+    case FaultKind::kPartition:
+      return fault.duration == Fault::kForever;
+    case FaultKind::kSlow:
+    case FaultKind::kDrop:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+FaultSchedule LeftOf(FaultSchedule faults, Round completed, std::chrono::nanoseconds time) {
+  std::erase_if(faults, [&](const Fault& fault) {
+    if (EndsRuns(fault)) return true;
+    if (fault.duration == Fault::kForever) return false;
+    return fault.round ? *fault.round < completed
+                       : fault.time < time && fault.duration <= time - fault.time;
+  });
+  return faults;
+}
+
 }  // namespace grapevine

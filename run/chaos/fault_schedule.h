@@ -4,6 +4,7 @@
 #ifndef GRAPEVINE_RUN_CHAOS_FAULT_SCHEDULE_H_
 #define GRAPEVINE_RUN_CHAOS_FAULT_SCHEDULE_H_
 
+#include <chrono>
 #include <functional>
 #include <span>
 #include <string>
@@ -42,6 +43,10 @@ inline constexpr size_t kMaxFaults = 10000;
 // and how long it lasts, evenly up to `for`. It may name `kill` and `disk-full`, too.
 absl::StatusOr<FaultSchedule> MakeFaultSchedule(std::span<const std::string> texts,
                                                 const ChaosExtent& extent);
+
+// What is left of them in a run that goes on from there, after so many rounds and so much time:
+// what is over is not repeated, and what ends a run is left out, for it has.
+FaultSchedule LeftOf(FaultSchedule faults, Round completed, std::chrono::nanoseconds time);
 
 }  // namespace grapevine
 

@@ -59,6 +59,18 @@ std::string NodeModel(const std::string& run, Rank rank) {
   return run + "/node-" + std::to_string(rank) + "/model.safetensors";
 }
 
+TEST(ShrinkingRuns, NothingThatBefallsTheDeadEndsThem) {
+  const ScratchFolder folder;
+  const MortalResult result = RunMortals(
+      {{"chaos", "kill:rank=3:at=round:5,stop:rank=3:at=round:4:for=1h,cut:edge=2-3:at=40ms"}},
+      folder.File("run"));
+  EXPECT_FALSE(result.summary.ok()) << "a node that is stopped for good is not dead";
+  const MortalResult dead = RunMortals(
+      {{"chaos", "kill:rank=3:at=round:5,stop:rank=3:at=40ms:for=1h,cut:edge=2-3:at=40ms"}},
+      folder.File("dead"));
+  EXPECT_TRUE(dead.summary.ok()) << dead.summary.status();
+}
+
 TEST(ShrinkingRuns, GoOnWithoutThoseWhoDie) {
   const ScratchFolder folder;
   const MortalResult whole = RunMortals({}, folder.File("whole"));

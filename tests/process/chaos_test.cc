@@ -148,6 +148,23 @@ INSTANTIATE_TEST_SUITE_P(Faults, Ending,
                                            Fatal{"corrupt:edge=1-2:at=round:20", 6, "CRC-32C"},
                                            Fatal{"disk-full:rank=3:at=round:20", 4, "rank 3"}));
 
+// --chaos is one of the run's settings, with which it goes on.
+TEST(ChaosOfARunThatGoesOn, DoesNotRepeatWhatIsOver) {
+  const ScratchFolder folder;
+  for (const char* command : {"sim", "train"}) {
+    const std::string out = folder.File(command);
+    std::vector<std::string> killed =
+        Under(CommandOf(command, "dpsgd", out),
+              {"stop:rank=1:at=round:10:for=100ms", "kill:rank=1:at=round:50"});
+    killed.push_back("--checkpoint-every=20");
+    EXPECT_EQ(RunGrapevine(killed).exit_code, 6);
+    const Ended resumed = RunGrapevine({command, "--resume=" + out});
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.output;
+    const std::string record = FileText(out + "/chaos.jsonl");
+    EXPECT_EQ(record.find("\"stop"), record.rfind("\"stop")) << record;
+  }
+}
+
 TEST(ChaosFlag, WhatCannotBeIsRefusedBeforeAnythingStarts) {
   const ScratchFolder folder;
   for (const char* command : {"sim", "train"}) {

@@ -156,6 +156,22 @@ TEST(FaultScheduleTest, RandomEdgesAreAnyWhereTheGraphDoesNotSay) {
   EXPECT_EQ(edges.size(), 6u);
 }
 
+TEST(FaultScheduleTest, ARunThatGoesOnHasWhatIsNotOverAndDoesNotEndIt) {
+  const auto schedule = [](const std::vector<std::string>& texts) {
+    return *MakeFaultSchedule(texts, {.nodes = 4, .workers = 4, .rounds = 100});
+  };
+  const FaultSchedule left =
+      LeftOf(schedule({"stop:rank=1:at=round:10:for=1s", "stop:rank=1:at=round:40:for=1s",
+                       "kill:rank=1:at=round:50", "slow:rank=2:factor=2:at=round:5",
+                       "slow:rank=2:factor=3", "stop:rank=3:at=2s:for=1s",
+                       "stop:rank=3:at=2s:for=9s", "stop:rank=3:at=9s:for=1s",
+                       "disk-full:rank=0:at=9s", "cut:edge=0-1:at=9s", "drop:p=0.1:at=1s"}),
+             40, std::chrono::seconds(8));
+  EXPECT_EQ(left, schedule({"stop:rank=1:at=round:40:for=1s", "slow:rank=2:factor=2:at=round:5",
+                            "slow:rank=2:factor=3", "stop:rank=3:at=2s:for=9s",
+                            "stop:rank=3:at=9s:for=1s", "drop:p=0.1:at=1s"}));
+}
+
 TEST(FaultScheduleTest, TooManyFaultsAreRefused) {
   const auto schedule = Schedule("random:rate=1", {.nodes = 4, .workers = 4, .rounds = 20000});
   EXPECT_THAT(std::string(schedule.status().message()), HasSubstr("more than 10000 faults"));
