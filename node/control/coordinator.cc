@@ -306,7 +306,7 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   }
   if (!members_.contains(failure.culprit())) return;  // left out already
   if (!accusations_.empty() && !agreement_) return;   // one is enough
-  accusations_.try_emplace(failure.culprit(), reporter, kind, message, now_);
+  accusations_.try_emplace(failure.culprit(), Accusation{reporter, kind, message, now_});
 }
 
 // A node that ended at another round has a model other than the run's, and leaves its neighbours
