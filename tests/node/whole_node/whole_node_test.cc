@@ -13,7 +13,6 @@
 #include <functional>
 #include <iostream>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <vector>
 
@@ -363,9 +362,10 @@ std::vector<double> MeanModel(const SimulatedRun& run, const std::vector<Rank>& 
 // end, of one mind about who they are, and with an evaluation of the mean of their models.
 void ExpectThatTheLivingGoOn(const RunPlan& plan, SimulatedRun& run) {
   ASSERT_TRUE(run.RunUntil([&] {
-    return std::ranges::all_of(std::views::iota(0, plan.nodes), [&](Rank rank) {
-      return !run.node(rank).State().starts_with("joining");
-    });
+    for (Rank rank = 0; rank < plan.nodes; ++rank) {
+      if (run.node(rank).State().starts_with("joining")) return false;
+    }
+    return true;
   }));
   const std::chrono::nanoseconds begun = run.elapsed();
   std::vector<bool> spared(plan.nodes, true);
