@@ -16,8 +16,9 @@ _PREFIXES = [
 ]
 
 def _prefix(deps, copts):
-    # A header that was made without such a flag is not taken with it.
-    if [flag for flag in copts if flag.startswith("-f")]:
+    # A header that was made without such a flag is not taken with it, or, with another level of
+    # optimization, breaks GCC under ThreadSanitizer.
+    if [flag for flag in copts if flag.startswith("-f") or flag.startswith("-O")]:
         return None
     for name, users in _PREFIXES:
         if [dep for dep in deps if dep in users]:
