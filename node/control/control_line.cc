@@ -15,7 +15,7 @@
 namespace grapevine {
 namespace {
 
-constexpr size_t kMaxAddresses = 80;
+constexpr size_t kMaxShownAddress = 80;
 
 absl::Status Malformed(const std::string& how) { return absl::InvalidArgumentError(how); }
 
@@ -130,7 +130,7 @@ absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& 
     const absl::StatusOr<HostAddress> address = ParseHostAddress(roster.addresses(rank));
     // Without a host: that at which rank 0 was reached (host_address.h).
     if (!address.ok() || address->port == 0) {
-      return Malformed(absl::StrCat("sent \"", Printable(roster.addresses(rank), kMaxAddresses),
+      return Malformed(absl::StrCat("sent \"", Printable(roster.addresses(rank), kMaxShownAddress),
                                     "\" as the address of rank ", rank));
     }
   }

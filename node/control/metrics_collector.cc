@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/counted.h"
 #include "base/gradient_noise.h"
 #include "base/status_macros.h"
 #include "node/control/metrics_reporter.h"
@@ -55,11 +56,6 @@ constexpr int64_t kMaxCount = int64_t{1} << 40;
 
 bool CanBe(int64_t count) { return count >= 0 && count <= kMaxCount; }
 bool CanBe(double value) { return value >= 0 && value <= static_cast<double>(kMaxCount); }
-
-// A link of a terabit a second carries as much in three months.
-constexpr int64_t kMaxBytes = int64_t{1} << 60;
-
-bool CanBeBytes(int64_t bytes) { return bytes >= 0 && bytes <= kMaxBytes; }
 
 // Of nodes that all report more than can be, as much as can be counted.
 int64_t SumOfBytes(int64_t all, int64_t one) {
@@ -133,7 +129,7 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
         "rank ", rank, " reported round ", report.round(), " with ", report.samples(), " samples"));
   }
   RETURN_IF_ERROR(CheckNoise(rank, report, options_.measures_noise));
-  if (!CanBeBytes(report.bytes_sent()) || !CanBeBytes(report.bytes_received())) {
+  if (!CanBeCounted(report.bytes_sent()) || !CanBeCounted(report.bytes_received())) {
     return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " reported ", report.bytes_sent(),
                                                    " bytes sent and ", report.bytes_received(),
                                                    " received"));

@@ -1,6 +1,5 @@
 #include "node/runner/living_peers.h"
 
-#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,16 +14,6 @@ absl::Status Tolerated(absl::Status status, Rank peer) {
 
 }  // namespace
 
-LivingPeers::Messages LivingPeers::TakeAllOf(Rank peer, Messages* messages) {
-  Messages taken;
-  constexpr Tag kFirst{.channel = 0, .index = std::numeric_limits<int64_t>::min(), .step = 0};
-  auto next = messages->lower_bound({peer, kFirst});
-  while (next != messages->end() && next->first == peer) {
-    taken.insert(messages->extract(next++));
-  }
-  return taken;
-}
-
 void LivingPeers::LeaveOut(Rank peer) {
   {
     MutexLock lock(mutex_);
@@ -36,12 +25,16 @@ void LivingPeers::LeaveOut(Rank peer) {
 }
 
 void LivingPeers::EndAllOf(Rank peer, Messages* messages, const End& end) {
-  Messages ended;
+  std::vector<Tag> ended;
   {
     MutexLock lock(mutex_);
-    ended = TakeAllOf(peer, messages);
+    std::erase_if(*messages, [&](const auto& message) {
+      if (message.first != peer) return false;
+      ended.push_back(message.second);
+      return true;
+    });
   }
-  for (const auto& [rank, tag] : ended) end(rank, tag);
+  for (const Tag tag : ended) end(peer, tag);
 }
 
 bool LivingPeers::Begin(Rank peer, Tag tag, Messages* messages) {

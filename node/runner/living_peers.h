@@ -57,8 +57,6 @@ class LivingPeers final : public Transport {
  private:
   using Messages = std::set<std::pair<Rank, Tag>>;
 
-  // All of that peer.
-  static Messages TakeAllOf(Rank peer, Messages* messages);
   // Calls `end` for all of that peer, and forgets them.
   void EndAllOf(Rank peer, Messages* messages, const End& end);
   // Adds it; false if the peer is left out.

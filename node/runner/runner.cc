@@ -295,7 +295,7 @@ absl::Status Runner::On(const Mailbox::StateWritten&) {
 absl::Status Runner::On(const Mailbox::PeerFailed& failed) {
   if (peers_) {
     if (!peers_->LeftOut(failed.peer)) {
-      observer_->OnPeerLost(failed.peer, PeerLost(failed.peer, failed.why));
+      observer_->OnPeerLost(failed.peer, LossOf(failed.peer, failed.why));
     }
     return absl::OkStatus();
   }
@@ -304,6 +304,10 @@ absl::Status Runner::On(const Mailbox::PeerFailed& failed) {
 
 absl::Status Runner::PeerLost(Rank peer, const absl::Status& why) {
   lost_peer_ = peer;
+  return LossOf(peer, why);
+}
+
+absl::Status Runner::LossOf(Rank peer, const absl::Status& why) const {
   absl::Status status(why.code(),
                       absl::StrCat("rank ", options_.rank, " lost rank ", peer, " in round ",
                                    algorithm_->round(), ": ", std::string(why.message())));

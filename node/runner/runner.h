@@ -259,6 +259,8 @@ class Runner final : public TransportSink, private Host {
   // Errors, with where and why:
   absl::Status InRound(const absl::Status& why) const;
   absl::Status Diverged(Round round) const;
+  absl::Status LossOf(Rank peer, const absl::Status& why) const;
+  // The same where this node cannot go on for it (lost_peer).
   absl::Status PeerLost(Rank peer, const absl::Status& why);
   // A message or a post that a lost peer refused is told as its loss: the mail that says so may
   // still be on its way.

@@ -40,6 +40,7 @@ struct FleetOptions {
   int window = 1;
   double momentum = 0.9;
   double max_norm = kAnyNorm;
+  bool resilient = false;  // RunnerOptions'
   GradientFunction gradient = Quadratic(1, 1, 11);
   enum class Memory { kHost, kEmulatedDevice, kGpu };
   Memory memory = Memory::kHost;
@@ -60,6 +61,7 @@ class Recorder final : public RunObserver {
     return absl::OkStatus();
   }
   void OnSteps(const StepsReport& report) override { on_steps(report); }
+  void OnPeerLost(Rank peer, const absl::Status& why) override { lost.emplace_back(peer, why); }
   void OnState(SavedNode node) override {
     states.push_back(std::move(node));
     if (!keeps_states) runner->OnStateWritten();
@@ -90,6 +92,7 @@ class Recorder final : public RunObserver {
   std::vector<RoundReport> reports;
   std::vector<std::vector<float>> models;
   std::vector<AveragedModel> averages;
+  std::vector<std::pair<Rank, absl::Status>> lost;
 };
 
 // One node of a fleet, ready to run on a thread of its own.
@@ -113,6 +116,7 @@ struct NodeUnderTest {
     options.rank = rank;
     options.saved = experiment.saved;
     options.max_norm = experiment.max_norm;
+    options.resilient = experiment.resilient;
     options.workers = *WorkerCount(experiment.algorithm, experiment.nodes);
     const bool trains = rank < options.workers;
     Objective* trained = objective;

@@ -159,5 +159,20 @@ TEST(RunnerFailure, APeerThatTakesNothingMoreIsTheOneThatIsLost) {
   EXPECT_EQ(fleet.nodes[0]->runner->lost_peer(), 1);
 }
 
+// Otherwise a peer that was left out long ago would be blamed for what befalls this node later.
+TEST(RunnerFailure, APeerWhoseLossIsSurvivedIsNotToBlame) {
+  Fleet fleet({.nodes = 2, .resilient = true});
+  NodeUnderTest& node = *fleet.nodes[0];
+  node.objective->set_loss(std::numeric_limits<double>::quiet_NaN());
+  node.runner->OnPeerFailed(1, absl::UnavailableError("the connection broke"));
+  EXPECT_EQ(FailureOf(node.Run()), Failure::kDiverged);
+  ASSERT_EQ(node.recorder.lost.size(), 1u);
+  EXPECT_EQ(node.recorder.lost[0].first, 1);
+  EXPECT_EQ(FailureOf(node.recorder.lost[0].second), Failure::kPeerLost);
+  EXPECT_THAT(std::string(node.recorder.lost[0].second.message()),
+              HasSubstr("rank 0 lost rank 1 in round 0: the connection broke"));
+  EXPECT_EQ(node.runner->lost_peer(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace grapevine::testing
