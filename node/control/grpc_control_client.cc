@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,15 @@ constexpr milliseconds kMaxWait{1000};
 constexpr milliseconds kRetryInterval{100};
 constexpr milliseconds kLeaveTimeout{1000};
 constexpr milliseconds kCancelTimeout{5000};
+
+// Holds a channel until the process ends. gRPC ends the threads that serve callbacks when the last
+// channel goes; were that when a call ends on one of them, the thread would wait for itself.
+void KeepForGood(std::shared_ptr<grpc::Channel> channel) {
+  static Mutex mutex;
+  static auto* const kept = new std::set<std::shared_ptr<grpc::Channel>>;
+  MutexLock lock(mutex);
+  kept->insert(std::move(channel));
+}
 
 }  // namespace
 
@@ -87,6 +97,7 @@ class GrpcControlClient::Stream final
   // Abandons a stream that does not end: from now on it leaves its client alone, and it deletes
   // itself when it ends. Not under the client's lock.
   static void Abandon(Stream* stream) {
+    KeepForGood(stream->client_.channel_);
     const std::shared_ptr<Calls> calls = stream->calls_;
     MutexLock alone(calls->mutex);
     calls->abandoned = true;
@@ -155,7 +166,8 @@ class GrpcControlClient::Stream final
 
 GrpcControlClient::GrpcControlClient(std::shared_ptr<grpc::Channel> channel,
                                      ControlLineOptions options)
-    : stub_(control::Control::NewStub(channel)),
+    : channel_(std::move(channel)),
+      stub_(control::Control::NewStub(channel_)),
       coordinator_(options.coordinator),
       line_(std::move(options), steady_clock::now()),
       pulser_([this] { Pulse(); }) {}

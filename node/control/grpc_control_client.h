@@ -107,6 +107,7 @@ class GrpcControlClient {
   // Runs one callback that is due; false when none is.
   bool Deliver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<control::Control::Stub> stub_;
   const std::string coordinator_;
 
