@@ -1,4 +1,4 @@
-"""cc_library and cc_binary, whose files begin with the headers of gRPC, JSON, Protobuf or
+"""cc_library and cc_binary, whose files begin with the headers of gRPC and Protobuf, JSON or
 Abseil, parsed once."""
 
 load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library")
@@ -12,7 +12,7 @@ GRPC_COPTS = ["-DNOMINMAX"]
 _PREFIXES = [
     ("grpc", ["@grpc//:grpc++"]),
     ("json", ["@json"]),
-    ("protobuf", ["@protobuf", "//run/config:config_proto", ":config_proto"]),
+    ("grpc", ["@protobuf", "//run/config:config_proto", ":config_proto"]),
 ]
 
 def _prefix(deps, copts):
@@ -45,8 +45,8 @@ def cc_library(name, srcs = [], deps = [], copts = [], prefix = None, apart = Fa
       srcs: its sources. Together they define a name once, in unnamed namespaces, too.
       deps: what they use.
       copts: flags for them.
-      prefix: "grpc", "json" or "protobuf", where deps do not say by what the sources include
-        through others.
+      prefix: "grpc", for Protobuf too, or "json", where deps do not say by what the sources
+        include through others.
       apart: whether each file is compiled for itself.
       **kwargs: passed on.
     """

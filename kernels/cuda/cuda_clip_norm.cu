@@ -9,16 +9,16 @@
 namespace grapevine {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kClipThreads = 256;
 // Enough to fill any GPU; each goes through the vector with their number as stride.
 constexpr int64_t kMaxBlocks = 4096;
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kClipThreads)
     ScaleKernel(float* vector, int64_t size, double limit, const double* squared_norm) {
   const float factor = ClipFactor(*squared_norm, limit);
   if (factor == 1) return;
-  const int64_t stride = int64_t{gridDim.x} * kThreads;
-  for (int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x; i < size; i += stride) {
+  const int64_t stride = int64_t{gridDim.x} * kClipThreads;
+  for (int64_t i = int64_t{blockIdx.x} * kClipThreads + threadIdx.x; i < size; i += stride) {
     vector[i] *= factor;
   }
 }
@@ -32,8 +32,9 @@ cudaError_t CudaClipNorm(float* vector, int64_t size, double limit, double* scra
   const cudaError_t error =
       CudaTensorSquaredNorms(vector, {&whole, 1}, scratch, scratch + 1, stream);
   if (error != cudaSuccess) return error;
-  const int64_t blocks = std::min(kMaxBlocks, (size + kThreads - 1) / kThreads);
-  ScaleKernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(vector, size, limit, scratch);
+  const int64_t blocks = std::min(kMaxBlocks, (size + kClipThreads - 1) / kClipThreads);
+  ScaleKernel<<<static_cast<unsigned>(blocks), kClipThreads, 0, stream>>>(vector, size, limit,
+                                                                          scratch);
   return cudaGetLastError();
 }
 

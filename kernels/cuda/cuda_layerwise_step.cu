@@ -12,9 +12,11 @@
 namespace grapevine {
 namespace {
 
-constexpr int kThreads = 128;
+constexpr int kStepThreads = 128;
 
-unsigned BlocksFor(int64_t work) { return static_cast<unsigned>((work + kThreads - 1) / kThreads); }
+unsigned BlocksFor(int64_t work) {
+  return static_cast<unsigned>((work + kStepThreads - 1) / kStepThreads);
+}
 
 // The scratch memory of a step.
 struct Scratch {
@@ -35,13 +37,13 @@ Scratch InMemory(float* scratch, const LayerwiseTensors& tensors) {
 
 __global__ void LarsFactorsKernel(LarsRates rates, const double* own, const double* gradient,
                                   int count, LarsFactors* factors) {
-  const int t = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  const int t = static_cast<int>(blockIdx.x * kStepThreads + threadIdx.x);
   if (t < count) factors[t] = LarsFactorsOf(rates, own[t], gradient[t]);
 }
 
 __global__ void LambRatesKernel(double learning_rate, const double* own, const double* update,
                                 int count, float* tensor_rates) {
-  const int t = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  const int t = static_cast<int>(blockIdx.x * kStepThreads + threadIdx.x);
   if (t < count) tensor_rates[t] = LambRate(learning_rate, own[t], update[t]);
 }
 
@@ -120,8 +122,8 @@ struct UpdatePass {
   }
 };
 
-__global__ void __launch_bounds__(kThreads) MomentsKernel(LambStep step, int64_t size) {
-  const int64_t i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+__global__ void __launch_bounds__(kStepThreads) MomentsKernel(LambStep step, int64_t size) {
+  const int64_t i = int64_t{blockIdx.x} * kStepThreads + threadIdx.x;
   if (i < size) {
     AdamMoments<Decay::kNone>(step.adam, step.gradient[i], 0, step.mean + i, step.square + i);
   }
@@ -209,8 +211,8 @@ cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix,
          CudaTensorSquaredNorms(step.gradient, tensors.adapted, memory.other, memory.sums,
                                 stream)});
     if (error != cudaSuccess) return error;
-    LarsFactorsKernel<<<BlocksFor(count), kThreads, 0, stream>>>(step.rates, memory.own,
-                                                                 memory.other, count, factors);
+    LarsFactorsKernel<<<BlocksFor(count), kStepThreads, 0, stream>>>(step.rates, memory.own,
+                                                                     memory.other, count, factors);
   }
   return StepTensors(mix, step, tensors, factors, out, stream);
 }
@@ -224,16 +226,16 @@ cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix,
   auto* const rates = static_cast<float*>(memory.factors);
   const int count = static_cast<int>(tensors.adapted.size());
   for (const TensorSpan& tensor : tensors.adapted) {
-    MomentsKernel<<<BlocksFor(tensor.size), kThreads, 0, stream>>>(From(step, tensor.offset),
-                                                                   tensor.size);
+    MomentsKernel<<<BlocksFor(tensor.size), kStepThreads, 0, stream>>>(From(step, tensor.offset),
+                                                                       tensor.size);
   }
   if (count > 0) {
     const cudaError_t error = FirstError(
         {CudaTensorSquaredNorms(step.own, tensors.adapted, memory.own, memory.sums, stream),
          SquaredNorms(UpdateSource{step}, tensors.adapted, memory.other, memory.sums, stream)});
     if (error != cudaSuccess) return error;
-    LambRatesKernel<<<BlocksFor(count), kThreads, 0, stream>>>(step.learning_rate, memory.own,
-                                                               memory.other, count, rates);
+    LambRatesKernel<<<BlocksFor(count), kStepThreads, 0, stream>>>(step.learning_rate, memory.own,
+                                                                   memory.other, count, rates);
   }
   return StepTensors(mix, step, tensors, rates, out, stream);
 }

@@ -4,12 +4,11 @@
 #include <bit>
 
 #include "kernels/codec/quantize.h"
+#include "kernels/cuda/codec_block.h"
 #include "kernels/cuda/cuda_codec.h"
 
 namespace grapevine {
 namespace {
-
-constexpr int kThreads = 256;
 
 // Four neighbouring elements, and what one access moves them as.
 template <typename T>
@@ -91,9 +90,7 @@ cudaError_t Convert(const In* in, int64_t size, Out* out, cudaStream_t stream) {
 
 // An int8 block is a warp's: its thread t has elements 128 r + 4 t + [0, 4) for eight
 // rows r, all in flight together (4 KiB a warp), and no barrier waits for others.
-constexpr int kWarp = 32;
-constexpr int kWarps = kThreads / kWarp;
-constexpr int kRows = kInt8Block / (4 * kWarp);
+constexpr int kBlockRows = kInt8Block / (4 * kWarp);
 
 // Elements [i, i + 4), those from `size` on as 0.
 template <typename T>
@@ -142,21 +139,21 @@ __global__ void __launch_bounds__(kThreads)
     return;  // the whole warp
   }
   const bool whole = aligned && begin + kInt8Block <= size;
-  Four<float> fours[kRows];
+  Four<float> fours[kBlockRows];
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < kBlockRows; ++r) {
     fours[r] = LoadUpTo(in, whole, begin + 4 * (r * kWarp + thread), size);
   }
   uint32_t largest = 0;
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < kBlockRows; ++r) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) largest = max(largest, MagnitudeBits(fours[r].lane[j]));
   }
   const Int8Scale scale = Int8ScaleOf(LargestOfWarp(largest));
   if (thread == 0) scales[block] = scale.scale;
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < kBlockRows; ++r) {
     const int64_t i = begin + 4 * (r * kWarp + thread);
     const uint64_t random = MixAt(key, static_cast<uint64_t>(i) / 4);
     Four<int8_t> integers;
@@ -178,13 +175,13 @@ __global__ void __launch_bounds__(kThreads)
   if (begin >= size) return;
   const bool whole = aligned && begin + kInt8Block <= size;
   const float scale = scales[block];
-  Four<int8_t> integers[kRows];
+  Four<int8_t> integers[kBlockRows];
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < kBlockRows; ++r) {
     integers[r] = LoadUpTo(in, whole, begin + 4 * (r * kWarp + thread), size);
   }
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < kBlockRows; ++r) {
     Four<float> values;
 #pragma unroll
     for (int j = 0; j < 4; ++j) values.lane[j] = Int8Value(integers[r].lane[j], scale);

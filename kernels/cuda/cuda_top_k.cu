@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "kernels/codec/top_k.h"
+#include "kernels/cuda/codec_block.h"
 #include "kernels/cuda/cuda_codec.h"
 
 namespace grapevine {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kWarp = 32;
-constexpr int kWarps = kThreads / kWarp;
 // A thread has 16 loads of 4 bytes in flight: 64 KiB and more on a multiprocessor that
 // is half occupied. Rows of a warp are neighbours, so that ballots are in order.
 constexpr int kRows = 16;

@@ -46,7 +46,7 @@ def _compile(target, ctx, headers):
         rewritten.append(made)
     sources = []
     for source in ctx.rule.files.srcs:
-        made = ctx.actions.declare_file(folder + source.basename + ".cc")
+        made = ctx.actions.declare_file(folder + source.basename + ".inc")
         arguments.add_all([source, made, _PRELUDE])
         sources.append(made)
     ctx.actions.run_shell(
@@ -57,13 +57,17 @@ def _compile(target, ctx, headers):
         mnemonic = "CudaToCpp",
         progress_message = "Rewriting %s as C++" % ctx.label,
     )
+
+    # One for the compiler, as for nvcc.
+    together = ctx.actions.declare_file(folder + ctx.label.name + "_files.cc")
+    ctx.actions.write(together, "".join(["#include \"%s\"\n" % source.basename for source in sources]))
     _, compiled = cc_common.compile(
         name = ctx.label.name + "_emulated",
         actions = ctx.actions,
         feature_configuration = features,
         cc_toolchain = toolchain,
-        srcs = sources,
-        private_hdrs = rewritten + headers.to_list(),
+        srcs = [together],
+        private_hdrs = sources + rewritten + headers.to_list(),
         user_compile_flags = _FLAGS,
         compilation_contexts = [
             dep[CcInfo].compilation_context

@@ -28,12 +28,10 @@ void PlayPart(const uint8_t* data, size_t size) {
   for (const auto& [name, vector] : state->vectors) CHECK_LE(vector.size * 4, int64_t(size));
 }
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(checkpoint) {
   PlayManifest(fuzz::Text(data, size));
   PlayPart(data, size);
 }
-
-const fuzz::Target target("checkpoint", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -10,7 +10,7 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(compute_profile) {
   const fuzz::InputFile file(data, size);
   const auto profile = ReadComputeProfile(file.path());
   if (!profile.ok()) {
@@ -26,8 +26,6 @@ void Play(const uint8_t* data, size_t size) {
   CHECK(again.ok()) << again.status() << text;
   CHECK_EQ(ToText(*again), text);
 }
-
-const fuzz::Target target("compute_profile", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -8,7 +8,7 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(configuration) {
   const fuzz::InputFile file(data, size);
   const auto read = ReadConfigFile(file.path());
   if (!read.ok()) {
@@ -25,8 +25,6 @@ void Play(const uint8_t* data, size_t size) {
   const auto resolved = ResolveConfig({.file = file.path()});
   if (!resolved.ok()) fuzz::RequireClass(resolved.status(), Failure::kUsage);
 }
-
-const fuzz::Target target("configuration", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -110,7 +110,7 @@ void PlayWith(const std::optional<BudgetDeskOptions>& budget, const uint8_t* dat
 }
 
 // With rounds, and where nodes share a budget of gradients.
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(coordinator) {
   PlayWith(std::nullopt, data, size);
   PlayWith(BudgetDeskOptions{.nodes = kNodes,
                              .workers = kWorkers,
@@ -119,8 +119,6 @@ void Play(const uint8_t* data, size_t size) {
                              .evaluated = [](Round round) { return round % 4 == 0; }},
            data, size);
 }
-
-const fuzz::Target target("coordinator", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -50,13 +50,11 @@ void PlayWith(Rank sharing, int64_t largest_growth, const uint8_t* data, size_t 
   }
 }
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(directive) {
   PlayWith(0, 0, data, size);
   PlayWith(0, 8, data, size);
   PlayWith(2, 0, data, size);
 }
-
-const fuzz::Target target("directive", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -5,12 +5,10 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(dot) {
   const fuzz::InputFile file(data, size);
   fuzz::RequireGraph(ReadDot(file.path()));
 }
-
-const fuzz::Target target("dot", Play);
 
 }  // namespace
 }  // namespace grapevine

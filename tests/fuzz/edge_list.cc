@@ -5,12 +5,10 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(edge_list) {
   const fuzz::InputFile file(data, size);
   fuzz::RequireGraph(ReadEdgeList(file.path()));
 }
-
-const fuzz::Target target("edge_list", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -24,6 +24,12 @@ struct Target {
   Target(const char* name, PlayInput play);
 };
 
+// Begins the target of that name: what follows is done with the input, `data` of `size`.
+#define FUZZ_TARGET(name)                                            \
+  void Play_##name(const uint8_t* data, size_t size);                \
+  const ::grapevine::fuzz::Target target_##name(#name, Play_##name); \
+  void Play_##name(const uint8_t* data, size_t size)
+
 // The targets of this program, by name: all in the replay, one in a fuzzer.
 const std::map<std::string, PlayInput>& Targets();
 

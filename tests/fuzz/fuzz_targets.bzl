@@ -37,7 +37,6 @@ def fuzz_targets(name, targets):
             "mutator.h",
             "replay.cc",
         ],
-        apart = True,  # each is a program of libFuzzer's, too
         args = [native.package_name() + "/corpus"],
         data = native.glob(["corpus/**"]),
         deps = _unique([dep for deps in targets.values() for dep in deps] + shared + [

@@ -5,12 +5,10 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(graphml) {
   const fuzz::InputFile file(data, size);
   fuzz::RequireGraph(ReadGraphml(file.path()));
 }
-
-const fuzz::Target target("graphml", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -8,7 +8,7 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(hosts) {
   const std::string_view text = fuzz::Text(data, size);
   const fuzz::InputFile file(data, size);
   if (const auto slots = ReadHostfile(file.path()); !slots.ok()) {
@@ -32,8 +32,6 @@ void Play(const uint8_t* data, size_t size) {
     CHECK_EQ(FormatHostAddress(*again), FormatHostAddress(*address));
   }
 }
-
-const fuzz::Target target("hosts", Play);
 
 }  // namespace
 }  // namespace grapevine

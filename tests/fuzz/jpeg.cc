@@ -8,7 +8,7 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(jpeg) {
   const std::span<const uint8_t> file(data, size);
   const auto extent = JpegExtent("x.jpg", file);
   if (!extent.ok()) {
@@ -30,8 +30,6 @@ void Play(const uint8_t* data, size_t size) {
     CHECK_EQ(pixels.size(), static_cast<size_t>(3 * decoded->width * decoded->height));
   }
 }
-
-const fuzz::Target target("jpeg", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -9,7 +9,7 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(matrix) {
   constexpr Rank kNodes = 3;
   const fuzz::InputFile file(data, size);
   const auto mixing = MakeMixing("file:" + file.path(), *MakeTopology("ring", kNodes, 1));
@@ -28,8 +28,6 @@ void Play(const uint8_t* data, size_t size) {
     CHECK_LT(std::abs(sum - 1), 1e-6);
   }
 }
-
-const fuzz::Target target("matrix", Play);
 
 }  // namespace
 }  // namespace grapevine

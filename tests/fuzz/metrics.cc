@@ -21,12 +21,10 @@ void Check(std::string_view line, Read read) {
   CHECK_EQ(ToJsonLine(*again), text);
 }
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(metrics) {
   Check<RunMetrics>(fuzz::Text(data, size), RunMetricsFromJson);
   Check<NodeMetrics>(fuzz::Text(data, size), NodeMetricsFromJson);
 }
-
-const fuzz::Target target("metrics", Play);
 
 }  // namespace
 }  // namespace grapevine

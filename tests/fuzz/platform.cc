@@ -5,12 +5,10 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(platform) {
   const fuzz::InputFile file(data, size);
   fuzz::RequirePlatform(ReadPlatformTextproto(file.path()));
 }
-
-const fuzz::Target target("platform", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -5,12 +5,10 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(platform_graphml) {
   const fuzz::InputFile file(data, size);
   fuzz::RequirePlatform(ReadPlatformGraphml(file.path()));
 }
-
-const fuzz::Target target("platform_graphml", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -13,7 +13,7 @@
 namespace grapevine {
 namespace {
 
-constexpr Rank kNodes = 1;
+constexpr Rank kRecordedNodes = 1;
 
 absl::StatusOr<std::vector<RecordedNode>> Read(std::string_view bytes) {
   const fuzz::InputFile file(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<RecordedNode>> Read(std::string_view bytes) {
 std::string WithEvents(std::string_view content) {
   RecordingHeader header;
   header.set_rank(0);
-  header.set_nodes(kNodes);
+  header.set_nodes(kRecordedNodes);
   std::string bytes(kMagic);
   AppendBlock({BlockKind::kHeader, header.SerializeAsString()}, &bytes);
   AppendBlock({BlockKind::kEvents, content}, &bytes);
@@ -41,7 +41,7 @@ std::string EventsOf(const RecordedNode& node) {
   return events;
 }
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(recording) {
   const std::string_view input = fuzz::Text(data, size);
   (void)Read(input);
   const auto nodes = Read(WithEvents(input));
@@ -52,8 +52,6 @@ void Play(const uint8_t* data, size_t size) {
   CHECK_EQ(EventsOf(again->front()), events);
   CHECK_EQ(again->front().events(), nodes->front().events());
 }
-
-const fuzz::Target target("recording", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -9,7 +9,7 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(safetensors) {
   (void)ParseSafetensorsHeader(fuzz::Text(data, size));
   const fuzz::InputFile input(data, size);
   const auto file = Safetensors::Open(input.path());
@@ -30,8 +30,6 @@ void Play(const uint8_t* data, size_t size) {
   const absl::Status loaded = file->Load(layout, replica.data());
   if (!loaded.ok()) fuzz::RequireClass(loaded, Failure::kInput);
 }
-
-const fuzz::Target target("safetensors", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -13,7 +13,7 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(spec) {
   const std::string text(fuzz::Text(data, size));
   const auto spec = ParseSpec(text);
   if (!spec.ok()) {
@@ -35,8 +35,6 @@ void Play(const uint8_t* data, size_t size) {
   }
   for (int64_t round = 0; round < kRounds; ++round) CHECK_GE((*schedule)(round), 0);
 }
-
-const fuzz::Target target("spec", Play);
 
 }  // namespace
 }  // namespace grapevine

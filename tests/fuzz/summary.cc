@@ -7,7 +7,7 @@
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(summary) {
   const auto summary = SummaryFromJson(fuzz::Text(data, size));
   if (!summary.ok()) {
     CHECK(!summary.status().message().empty());
@@ -18,8 +18,6 @@ void Play(const uint8_t* data, size_t size) {
   CHECK(again.ok()) << again.status() << text;
   CHECK_EQ(ToJsonText(*again), text);
 }
-
-const fuzz::Target target("summary", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -21,7 +21,7 @@ void Check(std::string_view text, Parse parse, Format format) {
   CHECK(*again == *value) << text;
 }
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(units) {
   const std::string_view text = fuzz::Text(data, size);
   Check(text, ParseSize, FormatSize);
   Check(text, ParseBandwidth, FormatBandwidth);
@@ -30,8 +30,6 @@ void Play(const uint8_t* data, size_t size) {
     CHECK(*fraction >= 0 && *fraction <= 1) << text;
   }
 }
-
-const fuzz::Target target("units", Play);
 
 }  // namespace
 }  // namespace grapevine

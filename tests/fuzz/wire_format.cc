@@ -55,13 +55,11 @@ void CheckToSender(const uint8_t* data, int size, int slice) {
   CHECK(Encode(*second) == again);
 }
 
-void Play(const uint8_t* data, size_t size) {
+FUZZ_TARGET(wire_format) {
   if (size == 0) return;
   const int slice = 1 + data[0] / 2;
   (data[0] % 2 == 0 ? CheckToReceiver : CheckToSender)(data + 1, static_cast<int>(size - 1), slice);
 }
-
-const fuzz::Target target("wire_format", Play);
 
 }  // namespace
 }  // namespace grapevine

@@ -28,7 +28,7 @@ def cc_test(name, srcs = [], deps = [], copts = [], prefix = "", apart = False, 
       srcs: its files. Together they define a name once, in unnamed namespaces, too.
       deps: what it uses.
       copts: flags for it.
-      prefix: "json", "protobuf" or "grpc", for a test that includes those as well.
+      prefix: "json", or "grpc", for Protobuf too, for a test that includes those as well.
       apart: whether each file is compiled for itself.
       **kwargs: passed on.
     """

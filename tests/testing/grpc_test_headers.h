@@ -1,4 +1,4 @@
-// Headers that tests which speak gRPC include as well, precompiled as
+// Headers that tests which speak gRPC, or use generated messages, include as well, precompiled as
 // //tests/testing:grpc_test_prefix.
 #ifndef GRAPEVINE_TESTS_TESTING_GRPC_TEST_HEADERS_H_
 #define GRAPEVINE_TESTS_TESTING_GRPC_TEST_HEADERS_H_

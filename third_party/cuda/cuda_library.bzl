@@ -25,30 +25,31 @@ def _cuda_objects_impl(ctx):
     compiler = find_cpp_toolchain(ctx)
     contexts = [dep[CcInfo].compilation_context for dep in ctx.attr.deps]
     headers = depset(ctx.files.hdrs, transitive = [context.headers for context in contexts])
-    objects = []
-    for source in ctx.files.srcs:
-        output = ctx.actions.declare_file("%s/%s.o" % (ctx.label.name, source.basename))
-        arguments = ctx.actions.args()
-        arguments.add("-c", source)
-        arguments.add("-o", output)
-        arguments.add("-ccbin", compiler.compiler_executable)
-        arguments.add("-O3" if ctx.var["COMPILATION_MODE"] == "opt" else "-O1")
-        arguments.add_all(_FLAGS + _TARGETS)
-        for context in contexts:
-            arguments.add_all(context.defines, before_each = "-D")
-            arguments.add_all(context.quote_includes, before_each = "-I")
-        ctx.actions.run(
-            executable = CUDA_HOME + "/bin/nvcc",
-            arguments = [arguments],
-            inputs = depset([source], transitive = [headers]),
-            tools = compiler.all_files,
-            outputs = [output],
-            env = {"PATH": "/usr/bin:/bin"},
-            mnemonic = "CudaCompile",
-            progress_message = "Compiling %s with nvcc" % source.short_path,
-        )
-        objects.append(output)
-    return [DefaultInfo(files = depset(objects))]
+
+    # nvcc reads most of what a file includes three times: all files are one for it.
+    together = ctx.actions.declare_file(ctx.label.name + ".cu")
+    ctx.actions.write(together, "".join(["#include \"%s\"\n" % src.path for src in ctx.files.srcs]))
+    output = ctx.actions.declare_file(ctx.label.name + ".o")
+    arguments = ctx.actions.args()
+    arguments.add("-c", together)
+    arguments.add("-o", output)
+    arguments.add("-ccbin", compiler.compiler_executable)
+    arguments.add("-O3" if ctx.var["COMPILATION_MODE"] == "opt" else "-O1")
+    arguments.add_all(_FLAGS + _TARGETS)
+    for context in contexts:
+        arguments.add_all(context.defines, before_each = "-D")
+        arguments.add_all(context.quote_includes, before_each = "-I")
+    ctx.actions.run(
+        executable = CUDA_HOME + "/bin/nvcc",
+        arguments = [arguments],
+        inputs = depset([together] + ctx.files.srcs, transitive = [headers]),
+        tools = compiler.all_files,
+        outputs = [output],
+        env = {"PATH": "/usr/bin:/bin"},
+        mnemonic = "CudaCompile",
+        progress_message = "Compiling %s with nvcc" % ctx.label,
+    )
+    return [DefaultInfo(files = depset([output]))]
 
 _cuda_objects = rule(
     implementation = _cuda_objects_impl,
@@ -67,7 +68,7 @@ def cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
 
     Args:
       name: the library.
-      srcs: .cu files.
+      srcs: .cu files. Together they define a name once, in unnamed namespaces, too.
       hdrs: its headers, for C++ as well.
       deps: libraries whose headers they include.
       **kwargs: passed to cc_library.

@@ -4,7 +4,6 @@
 namespace grapevine {
 namespace {
 
-constexpr int kWarp = 32;
 // Blocks; a constant, so that sums are the same on all GPUs. Three for each multiprocessor
 // of a large GPU, which these kernels' registers let run at once: no last wave of a few.
 constexpr int64_t kBlocks = 384;

@@ -5,7 +5,6 @@
 namespace grapevine {
 namespace {
 
-constexpr int kWarp = 32;
 constexpr unsigned kAll = 0xffffffff;
 constexpr int kRowsOfBlock = kThreads / kWarp;
 

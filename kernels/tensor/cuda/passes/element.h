@@ -80,6 +80,7 @@ cudaError_t WithElement(ElementType type, const Run& run) {
 }
 
 inline constexpr int kThreads = 256;
+inline constexpr int kWarp = 32;
 
 // Blocks for a grid-stride loop over `count`: enough to fill any GPU, whatever the size.
 inline unsigned BlocksFor(int64_t count) {
