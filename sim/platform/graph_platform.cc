@@ -40,25 +40,6 @@ absl::Status Read(std::string_view field, const std::string& text, std::string_v
   return absl::OkStatus();
 }
 
-struct Arc {
-  LinkId link;
-};
-using BoostGraph =
-    boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, boost::no_property, Arc>;
-using Vertex = BoostGraph::vertex_descriptor;
-
-// In the order in which routes are preferred.
-struct Distance {
-  Nanoseconds latency = 0;
-  int32_t hops = 0;
-
-  friend auto operator<=>(const Distance&, const Distance&) = default;
-  friend Distance operator+(const Distance& a, const Distance& b) {
-    return {a.latency + b.latency, a.hops + b.hops};
-  }
-};
-constexpr Distance kUnreached = {std::numeric_limits<Nanoseconds>::max(), 0};
-
 }  // namespace
 
 absl::Status PlatformBuilder::AddNode(const std::string& name, bool is_host) {
@@ -99,6 +80,32 @@ absl::Status PlatformBuilder::FindNode(const std::string& name, int32_t* node) c
   return absl::OkStatus();
 }
 
+// What an edge of the searched graph stands for.
+struct RoutingArc {
+  LinkId link;
+};
+
+// In the order in which routes are preferred.
+struct RoutingDistance {
+  Nanoseconds latency = 0;
+  int32_t hops = 0;
+
+  friend auto operator<=>(const RoutingDistance&, const RoutingDistance&) = default;
+  friend RoutingDistance operator+(const RoutingDistance& a, const RoutingDistance& b) {
+    return {a.latency + b.latency, a.hops + b.hops};
+  }
+};
+
+namespace {
+
+using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS,
+                                         boost::no_property, RoutingArc>;
+using Vertex = BoostGraph::vertex_descriptor;
+using Distance = RoutingDistance;
+constexpr Distance kUnreached = {std::numeric_limits<Nanoseconds>::max(), 0};
+
+}  // namespace
+
 // Immutable. Hosts with a single cable (most of them, in most networks) are not
 // searched: they begin and end where their cable leads.
 class RoutingGraph {
@@ -132,8 +139,8 @@ class RoutingGraph {
       } else if (degree[cable.b] == 1 && degree[cable.a] > 1) {
         access_[cable.b] = {Vertex(cable.a), true, back, forth};
       } else {
-        add_edge(cable.a, cable.b, Arc{forth}, graph_);
-        if (cable.duplex != Duplex::kOneWay) add_edge(cable.b, cable.a, Arc{back}, graph_);
+        add_edge(cable.a, cable.b, RoutingArc{forth}, graph_);
+        if (cable.duplex != Duplex::kOneWay) add_edge(cable.b, cable.a, RoutingArc{back}, graph_);
       }
     }
     components_.resize(num_vertices(graph_));
