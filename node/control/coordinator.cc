@@ -304,9 +304,18 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
     return IsOfOneNode(kind) ? Lose(reporter, kind, InTheNameOf(reporter, message))
                              : Abort(reporter, kind, InTheNameOf(reporter, message));
   }
-  if (!members_.contains(failure.culprit())) return;  // left out already
-  if (!accusations_.empty() && !agreement_) return;   // one is enough
-  accusations_.try_emplace(failure.culprit(), Accusation{reporter, kind, message, now_});
+  const Rank culprit = Blamed(reporter, failure.culprit(), kind);
+  if (!members_.contains(culprit)) return;           // left out already
+  if (!accusations_.empty() && !agreement_) return;  // one is enough
+  accusations_.try_emplace(culprit, Accusation{reporter, kind, message, now_});
+}
+
+// Rank 0's role does not move: who cannot do with rank 0 is the one that goes, unless that is said
+// by more than half.
+Rank Coordinator::Blamed(Rank reporter, Rank culprit, Failure kind) {
+  if (!agreement_ || culprit != 0 || kind != Failure::kPeerLost) return culprit;
+  without_rank_zero_.insert(reporter);
+  return 2 * static_cast<Rank>(without_rank_zero_.size()) > world_size() ? 0 : reporter;
 }
 
 // A node that ended at another round has a model other than the run's, and leaves its neighbours

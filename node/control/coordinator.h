@@ -156,6 +156,8 @@ class Coordinator {
   void OnRound(Member& member, Round round);
   std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
+  // Who is lost when one loses the other.
+  Rank Blamed(Rank reporter, Rank culprit, Failure kind);
   void OnSteps(Rank rank, const control::Steps& steps);
   // Passes on what the budget's desk has to tell.
   void SendLimits();
@@ -195,6 +197,7 @@ class Coordinator {
   std::set<Rank> latecomers_;             // have yet to hear that the run cannot begin
   NoticeThrottle refusals_told_;
   std::map<Rank, Accusation> accusations_;  // by the culprit
+  std::set<Rank> without_rank_zero_;        // have lost rank 0, where nodes go on without the lost
   std::optional<ViewAgreement> agreement_;  // while it runs, if nodes go on without the lost
   uint32_t ballot_ = 0;
   bool limit_final_ = false;

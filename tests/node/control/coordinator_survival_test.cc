@@ -103,6 +103,33 @@ TEST_F(CoordinatorSurvival, AnAccusationFallsWithItsReporter) {
   EXPECT_THAT(lost_, ElementsAre(1));
 }
 
+TEST_F(CoordinatorSurvival, OfTwoThatLoseEachOtherRankZeroStays) {
+  BeginRunning(4);
+  Fail(1, 0, "rank 1 lost rank 0", Failure::kPeerLost);
+  Fail(0, 1, "rank 0 lost rank 1", Failure::kPeerLost);
+  Fail(2, 0, "rank 2 lost rank 0", Failure::kPeerLost);
+  Pass(milliseconds(3000));
+  EXPECT_THAT(lost_, ElementsAre(1, 2));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
+TEST_F(CoordinatorSurvival, WhomMostHaveLostIsToBlameThoughItIsRankZero) {
+  BeginRunning(4);
+  for (const Rank rank : {1, 2, 3}) {
+    Fail(rank, 0, "rank " + std::to_string(rank) + " lost rank 0", Failure::kPeerLost);
+  }
+  Pass(milliseconds(3000));
+  EXPECT_EQ(Class(), Failure::kPeerLost);
+  EXPECT_THAT(std::string(coordinator_->verdict().message()), HasSubstr("rank 3 lost rank 0"));
+}
+
+TEST_F(CoordinatorSurvival, WhoSaysThatRankZeroSendsNanIsNotToBlame) {
+  BeginRunning(4);
+  Fail(1, 0, "rank 0 sent NaN to rank 1", Failure::kDiverged);
+  Pass(milliseconds(3000));
+  EXPECT_EQ(Class(), Failure::kDiverged);
+}
+
 TEST_F(CoordinatorSurvival, WhoIsDoneIsNotAsked) {
   BeginRunning(3);
   Done(1, 100);

@@ -132,14 +132,18 @@ std::vector<Fault> Deaths(const RunPlan& plan) {
   Draw draw(~plan.seed);
   using Kind = Fault::Kind;
   std::vector<Fault> deaths;
+  Rank cut = 0;  // from rank 0
   const nanoseconds most = plan.rounds * (plan.gradient + plan.latency + plan.jitter);
   for (Rank rank = 1; rank < plan.nodes; ++rank) {
     if (draw.OneIn(2)) continue;
     deaths.push_back({.kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause,
-                                             Kind::kLostHost, Kind::kInterrupt}),
+                                             Kind::kLostHost, Kind::kInterrupt, Kind::kCut}),
                       .at = draw.Between(nanoseconds(0), draw.OneIn(2) ? most : 3 * most),
                       .a = rank,
                       .lasts = draw.Between(2 * plan.peer_timeout, 10 * plan.peer_timeout)});
+    // Whom more than half have lost is to blame.
+    Fault& death = deaths.back();
+    if (death.kind == Kind::kCut && 2 * ++cut > plan.nodes) death.kind = Kind::kKill;
   }
   std::ranges::sort(deaths, {}, &Fault::at);
   return deaths;

@@ -369,14 +369,21 @@ void ExpectThatTheLivingGoOn(const RunPlan& plan, SimulatedRun& run) {
   }));
   const std::chrono::nanoseconds begun = run.elapsed();
   std::vector<bool> spared(plan.nodes, true);
-  Round furthest = 0;  // of those who die
+  std::vector<bool> apart(plan.nodes, false);  // from rank 0, should they be neighbours
+  Round furthest = 0;                          // of those who die
   for (const Fault& death : Deaths(plan)) {
     run.RunUntil(begun + death.at);
     furthest = std::max(furthest, run.node(death.a).round());
     run.Happen(death);
     spared[death.a] = false;
+    apart[death.a] = death.kind == Fault::Kind::kCut;
   }
   ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    if (!apart[rank]) continue;
+    spared[rank] = run.node(rank).ending()->ok();
+    if (!spared[rank]) furthest = std::max(furthest, run.node(rank).round());
+  }
   // Where an evaluation is missed, the run does not go beyond the next one before that is known.
   const Round least = std::min(plan.target_met_in.value_or(plan.rounds), plan.rounds);
   std::vector<Rank> living;
