@@ -1,6 +1,5 @@
 #include "node/discovery/dns_discovery.h"
 
-#include <algorithm>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "base/status_macros.h"
 #include "node/discovery/not_found.h"
 #include "system/mutex.h"
+#include "system/soon.h"
 
 namespace grapevine {
 namespace {
@@ -18,10 +18,6 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kAnswer{2000};  // that name servers, and all addresses, are given for one
 constexpr milliseconds kRetry{500};
-
-Discovery::Deadline Soon(Discovery::Deadline deadline, milliseconds most) {
-  return std::min(deadline, steady_clock::now() + most);
-}
 
 }  // namespace
 

@@ -2,7 +2,6 @@
 
 #include <glog/logging.h>
 
-#include <algorithm>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "base/status_macros.h"
 #include "node/discovery/announcement.h"
 #include "node/discovery/not_found.h"
+#include "system/soon.h"
 
 namespace grapevine {
 namespace {
@@ -23,10 +23,6 @@ using std::chrono::steady_clock;
 constexpr milliseconds kAnswer{2000};  // that a store, or rank 0, is given for one
 constexpr milliseconds kSlice{1000};   // of a wait, between two looks whether to go on with it
 constexpr milliseconds kRetry{250};
-
-Discovery::Deadline Soon(Discovery::Deadline deadline, milliseconds most) {
-  return std::min(deadline, steady_clock::now() + most);
-}
 
 absl::Status AsRendezvous(const absl::Status& status) {
   return FailureOf(status) == Failure::kOther ? WithFailure(status, Failure::kRendezvous) : status;

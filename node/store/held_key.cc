@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "system/soon.h"
 
 namespace grapevine {
 namespace {
@@ -19,10 +20,6 @@ constexpr milliseconds kFarewell{1000};
 constexpr milliseconds kGrace{3000};
 // Chances in each time to live.
 constexpr int kBeats = 3;
-
-StoreDeadline Soon(StoreDeadline deadline, milliseconds most) {
-  return std::min(deadline, steady_clock::now() + most);
-}
 
 }  // namespace
 
