@@ -10,6 +10,7 @@
 #include "algorithm/membership/resilient_algorithm.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "experiment/core/dealt_objective.h"
 #include "experiment/core/experiment_problem.h"
 #include "experiment/core/model_settings.h"
 #include "experiment/core/optimizer_fit.h"
@@ -226,15 +227,16 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(
 }
 
 absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeResilientAlgorithm(
-    Rank rank, const RunCourse* course, ViewMixing* views) const {
+    Rank rank, RunCourse* course, ViewMixing* views) const {
   const AlgorithmOptions options = OptionsFor(rank, course);
-  const auto instance = [this, options, views](
+  const auto instance = [this, options, course, views](
                             const View& view,
                             Rank position) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
     AlgorithmOptions of_view = options;
     of_view.rank = position;
     ASSIGN_OR_RETURN(const LivingMixing living, views->Of(view));
     of_view.mixing = living.mixing;
+    course->GoOn(view);
     return grapevine::MakeAlgorithm(config_.algorithm(), std::move(of_view));
   };
   return ResilientAlgorithm::Make({.self = rank,
@@ -278,10 +280,15 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectiv
                        ClippedObjective::Make(std::move(objective), config_.clip_norm(), context));
     }
   }
-  if (!config_.norms()) return objectives;
-  return Normed(
-      std::move(objectives), [course](Round round) { return course->Evaluated(round + 1); },
-      context);
+  if (config_.norms()) {
+    const auto evaluated = [course](Round round) { return course->Evaluated(round + 1); };
+    ASSIGN_OR_RETURN(objectives, Normed(std::move(objectives), evaluated, context));
+  }
+  if (!shrinks()) return objectives;
+  for (std::unique_ptr<Objective>& objective : objectives) {
+    objective = std::make_unique<DealtObjective>(std::move(objective), course);
+  }
+  return objectives;
 }
 
 absl::Status Experiment::Initialize(float* replica) const {

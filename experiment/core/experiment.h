@@ -95,9 +95,9 @@ class Experiment {
   std::unique_ptr<const ComputeTime> MakeCompute(const RunCourse* course) const;
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank,
                                                            const RunCourse* course) const;
-  // One that goes on without nodes that are lost; `views` are the run's (NewViews), and outlive it.
-  absl::StatusOr<std::unique_ptr<Algorithm>> MakeResilientAlgorithm(Rank rank,
-                                                                    const RunCourse* course,
+  // One that goes on without nodes that are lost, and says so to the course; `views` are the run's
+  // (NewViews), and outlive it.
+  absl::StatusOr<std::unique_ptr<Algorithm>> MakeResilientAlgorithm(Rank rank, RunCourse* course,
                                                                     ViewMixing* views) const;
   // Whether nodes go on without those that are lost (--on-failure=shrink), and the graph and
   // weights of those who do, one of each run.
@@ -105,7 +105,7 @@ class Experiment {
   std::unique_ptr<ViewMixing> NewViews() const;
   // What the workers from `first` to `last` - 1 minimize, for one thread (Problem::MakeObjectives):
   // over all passes of a round; with --clip-norm, clipped; with --norms, measured in the rounds
-  // that end in an evaluation.
+  // that end in an evaluation; with --on-failure=shrink, over the data of the lost as well.
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
       Rank first, Rank last, const ComputeContext& context, const RunCourse* course) const;
   // The starting replica, of layout().size elements: --init-from, or drawn.

@@ -24,6 +24,21 @@ void RunCourse::Settle(Round limit, int64_t growth) {
   settled_ = limit;
 }
 
+void RunCourse::GoOn(const View& view) {
+  MutexLock lock(mutex_);
+  if (view.epoch <= (views_.empty() ? 0 : views_.back().epoch)) return;
+  views_.push_back(view);
+  plan_ = plan_.Among(view.from, view.size());
+}
+
+std::optional<View> RunCourse::ViewAfter(uint32_t epoch) const {
+  MutexLock lock(mutex_);
+  for (const View& view : views_) {
+    if (view.epoch > epoch) return view;
+  }
+  return std::nullopt;
+}
+
 Passes RunCourse::PassesIn(Round round) const {
   MutexLock lock(mutex_);
   CHECK_LT(round, settled_) << "the batch of round " << round << " is not settled";

@@ -12,7 +12,10 @@
 #define GRAPEVINE_EXPERIMENT_CORE_RUN_COURSE_H_
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
+#include "algorithm/view.h"
 #include "base/ids.h"
 #include "base/passes.h"
 #include "experiment/core/run_plan.h"
@@ -33,6 +36,12 @@ class RunCourse {
   // than in the last round that is settled. Does nothing where these rounds are settled already.
   void Settle(Round limit, int64_t growth);
 
+  // A node begins this view: the run is that of its members from its first round on. Does nothing
+  // where that is known, from another node or as it is the first view.
+  void GoOn(const View& view);
+  // The view after that of this epoch, as soon as a node has begun it.
+  std::optional<View> ViewAfter(uint32_t epoch) const;
+
   // Of rounds that are settled: what a worker's gradient of this round is the mean of.
   Passes PassesIn(Round round) const;
   double LearningRate(Round round) const;
@@ -46,7 +55,8 @@ class RunCourse {
   const Schedule rate_;
   mutable Mutex mutex_;
   RunPlan plan_ ABSL_GUARDED_BY(mutex_);
-  Round settled_ ABSL_GUARDED_BY(mutex_);  // the rounds below are
+  Round settled_ ABSL_GUARDED_BY(mutex_);            // the rounds below are
+  std::vector<View> views_ ABSL_GUARDED_BY(mutex_);  // after the first, ascending
 };
 
 }  // namespace grapevine

@@ -114,6 +114,29 @@ int64_t FirstGlobalBatch(const Config& config, Rank workers) {
   return int64_t{config.batch()} * config.accumulate() * workers;
 }
 
+double RunPlan::Epoch(Round completed) const {
+  const auto all = [this](Round from, Round to) {
+    return static_cast<double>(batches.Before(to) - batches.Before(from));
+  };
+  double seen = 0;  // in first batches of all workers
+  Living now;
+  for (const Living& next : living) {
+    if (next.from >= completed) break;
+    seen += now.share * all(now.from, next.from);
+    now = next;
+  }
+  return (seen + now.share * all(now.from, completed)) / extent.rounds_per_epoch;
+}
+
+RunPlan RunPlan::Among(Round from, Rank left) const {
+  RunPlan among = *this;
+  if (sharing == 0) return among;
+  std::vector<Living>& known = among.living;
+  while (!known.empty() && known.back().from >= from) known.pop_back();
+  known.push_back({from, static_cast<double>(left) / sharing});
+  return among;
+}
+
 double RunPlan::MultiplesBy(Round completed) const {
   return std::floor((static_cast<double>(batches.Before(completed)) + 1e-9) / evaluate_every);
 }
@@ -155,6 +178,7 @@ absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank workers, const TrainT
   RunExtent& run = plan.extent;
   RETURN_IF_ERROR(CheckLength(config, 1));
   if (data != nullptr) {
+    plan.sharing = workers;
     run.rounds_per_epoch = static_cast<double>(data->train->size()) /
                            static_cast<double>(FirstGlobalBatch(config, workers));
   }

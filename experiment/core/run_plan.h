@@ -5,6 +5,8 @@
 #ifndef GRAPEVINE_EXPERIMENT_CORE_RUN_PLAN_H_
 #define GRAPEVINE_EXPERIMENT_CORE_RUN_PLAN_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "base/passes.h"
@@ -31,6 +33,14 @@ struct RunPlan {
   double evaluate_every = 0;
   int64_t measure_every = 1;
   bool measure_by_rounds = false;  // `measure_every` is in rounds
+  Rank sharing = 0;                // workers who share the data set; 0: there is none
+  // The share of them that is left from a round on, once some are lost (Among); in the order of
+  // rounds.
+  struct Living {
+    Round from = 0;
+    double share = 1;
+  };
+  std::vector<Living> living = {};
 
   // What a node's gradient of `round` is the mean of.
   Passes PassesIn(Round round) const {
@@ -39,9 +49,7 @@ struct RunPlan {
   // That a gradient is ever the mean of.
   int64_t MostPasses() const { return passes * batches.LargestGrowth(); }
   // Passes over the data set by all nodes together, in so many rounds.
-  double Epoch(Round completed) const {
-    return static_cast<double>(batches.Before(completed)) / extent.rounds_per_epoch;
-  }
+  double Epoch(Round completed) const;
   // Whether the averaged model is evaluated, and whether metrics are taken, after so many rounds.
   // What is evaluated is also measured.
   bool Evaluated(Round completed) const;
@@ -51,6 +59,9 @@ struct RunPlan {
 
   // With a batch of `growth` first ones from this round on, the last one that is known.
   RunPlan Grown(Round from, int64_t growth) const;
+  // With so many of the workers left from this round on, the last one from which that is known.
+  // The run's rounds stay, and so do their measurements and evaluations; fewer see fewer samples.
+  RunPlan Among(Round from, Rank left) const;
 
  private:
   // The multiples of evaluate_every in so many rounds.

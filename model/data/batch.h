@@ -106,6 +106,11 @@ class BatchSource {
   // The batch of `round`: a function of (seed, node, round) alone. Reuses the
   // memory of `batch`, or exchanges it. Errors are those of the files behind it.
   virtual absl::Status Fill(int64_t round, Batch* batch) = 0;
+
+  // A node's source has other samples from now on: once it is through with those that it has at the
+  // beginning of the round `from`, it goes through `shard`. Rounds before stay as they are. Nothing
+  // where batches are no node's.
+  virtual void DealAgain(int64_t from, std::vector<int32_t> shard) {}
 };
 
 }  // namespace grapevine

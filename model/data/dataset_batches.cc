@@ -63,10 +63,21 @@ absl::Status DatasetBatches::FillImage(int64_t round, int64_t index, int32_t sam
 
 ShardBatches::ShardBatches(std::shared_ptr<const Dataset> data, std::vector<int32_t> shard,
                            const ShardOptions& options)
-    : DatasetBatches(std::move(data), options.batch_size),
-      shard_(std::move(shard)),
-      options_(options) {
-  CHECK(!shard_.empty());
+    : DatasetBatches(std::move(data), options.batch_size), options_(options) {
+  CHECK(!shard.empty());
+  deals_.push_back({.shard = std::move(shard)});
+}
+
+void ShardBatches::DealAgain(int64_t from, std::vector<int32_t> shard) {
+  CHECK(!shard.empty());
+  const int64_t position = from * batch_size();
+  while (deals_.size() > 1 && deals_.back().begin >= position) deals_.pop_back();
+  const Deal& last = deals_.back();
+  const int64_t passes = (position - last.begin + last.size() - 1) / last.size();
+  deals_.push_back({.begin = last.begin + passes * last.size(),
+                    .passes = last.passes + passes,
+                    .shard = std::move(shard)});
+  pass_ = -1;
 }
 
 void ShardBatches::Choose(int64_t round, std::vector<int32_t>* samples) {
@@ -76,14 +87,22 @@ void ShardBatches::Choose(int64_t round, std::vector<int32_t>* samples) {
 }
 
 int32_t ShardBatches::SampleAt(int64_t position) {
-  const auto size = static_cast<int64_t>(shard_.size());
-  if (position / size != pass_) ShufflePass(position / size);
-  return shuffled_[static_cast<size_t>(position % size)];
+  const Deal& deal = DealAt(position);
+  const int64_t within = position - deal.begin;
+  const int64_t pass = deal.passes + within / deal.size();
+  if (pass != pass_) ShufflePass(pass, deal);
+  return shuffled_[static_cast<size_t>(within % deal.size())];
 }
 
-void ShardBatches::ShufflePass(int64_t pass) {
+const ShardBatches::Deal& ShardBatches::DealAt(int64_t position) const {
+  auto deal = deals_.rbegin();
+  while (deal->begin > position) ++deal;
+  return *deal;
+}
+
+void ShardBatches::ShufflePass(int64_t pass, const Deal& deal) {
   pass_ = pass;
-  shuffled_ = shard_;
+  shuffled_ = deal.shard;
   KeyedRandom random(options_.seed, Purpose::kShuffle, static_cast<uint64_t>(options_.node),
                      static_cast<uint64_t>(pass));
   random.Shuffle(std::span(shuffled_));

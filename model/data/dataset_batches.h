@@ -77,26 +77,40 @@ struct ShardOptions {
 
 // A node's training batches: its shard, reshuffled in every pass over it. They are cut from the
 // endless stream of shuffled passes, so that every batch is full and nodes with small shards do
-// as many rounds as the others. Thread-compatible. Fill is expensive when rounds are not
-// requested in order: each change of the pass reshuffles.
+// as many rounds as the others. When samples are dealt again, the pass that has begun is finished:
+// no sample comes twice in one, and none is left out. Thread-compatible. Fill is expensive when
+// rounds are not requested in order: each change of the pass reshuffles.
 class ShardBatches final : public DatasetBatches {
  public:
   // `shard` names samples of `data`, at least one.
   ShardBatches(std::shared_ptr<const Dataset> data, std::vector<int32_t> shard,
                const ShardOptions& options);
 
+  // `shard`: at least one sample.
+  void DealAgain(int64_t from, std::vector<int32_t> shard) override;
+
  private:
+  // The samples that passes are over from a position of the endless stream on.
+  struct Deal {
+    int64_t begin = 0;   // of its first pass
+    int64_t passes = 0;  // that are before it
+    std::vector<int32_t> shard;
+
+    int64_t size() const { return static_cast<int64_t>(shard.size()); }
+  };
+
   void Choose(int64_t round, std::vector<int32_t>* samples) override;
   absl::StatusOr<std::span<const uint8_t>> Pixels(int64_t round, int64_t index, int32_t sample,
                                                   ImageScratch* scratch) const override;
   // The sample at `position` of the endless stream.
   int32_t SampleAt(int64_t position);
-  void ShufflePass(int64_t pass);
+  const Deal& DealAt(int64_t position) const;
+  void ShufflePass(int64_t pass, const Deal& deal);
 
-  const std::vector<int32_t> shard_;
+  std::vector<Deal> deals_;  // in the order of the stream, the first at its beginning
   const ShardOptions options_;
   std::vector<int32_t> shuffled_;
-  int64_t pass_ = -1;
+  int64_t pass_ = -1;  // that `shuffled_` is of
 };
 
 // A whole data set once, in its own order and without augmentation: what a model

@@ -74,6 +74,15 @@ absl::Status PrefetchedBatches::Fill(int64_t round, Batch* batch) {
   return first->status;
 }
 
+void PrefetchedBatches::DealAgain(int64_t from, std::vector<int32_t> shard) {
+  MutexLock lock(mutex_);
+  source_->DealAgain(from, std::move(shard));
+  while (!pending_.empty() && pending_.back()->round >= from) {
+    next_round_ = pending_.back()->round;
+    pending_.pop_back();
+  }
+}
+
 void PrefetchedBatches::Work() {
   ImageScratch scratch;
   for (Share share; Claim(&share); share = {}) FillShare(share, &scratch);

@@ -52,6 +52,8 @@ class PrefetchedBatches final : public BatchSource {
   // in order; another one begins anew. An error is that of the first image of the
   // batch that has one.
   absl::Status Fill(int64_t round, Batch* batch) override;
+  // What was filled ahead with samples that are no longer the node's is dropped.
+  void DealAgain(int64_t from, std::vector<int32_t> shard) override;
 
  private:
   // A batch whose images up to `claimed` are assigned to threads or done.
@@ -83,7 +85,7 @@ class PrefetchedBatches final : public BatchSource {
   std::shared_ptr<Pending> Unclaimed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Begin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const std::unique_ptr<DatasetBatches> source_;  // Begin with mutex_ held
+  const std::unique_ptr<DatasetBatches> source_;  // Begin and DealAgain with mutex_ held
   const PrefetchOptions options_;
   const int64_t share_size_;
   std::atomic<bool> stopping_ = false;

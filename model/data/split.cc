@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
@@ -24,13 +25,15 @@ std::vector<int32_t> Shuffled(size_t samples, KeyedRandom& random) {
   return order;
 }
 
-// Consecutive pieces whose sizes differ by at most one.
+// Where the piece of `node` begins and ends: consecutive ones, whose sizes differ by at most one.
+std::pair<int64_t, int64_t> Piece(int64_t samples, int64_t node, int64_t nodes) {
+  return {node * samples / nodes, (node + 1) * samples / nodes};
+}
+
 Shards CutEvenly(std::span<const int32_t> order, int64_t nodes) {
   Shards shards;
-  const auto samples = static_cast<int64_t>(order.size());
   for (int64_t node = 0; node < nodes; ++node) {
-    const int64_t begin = node * samples / nodes;
-    const int64_t end = (node + 1) * samples / nodes;
+    const auto [begin, end] = Piece(static_cast<int64_t>(order.size()), node, nodes);
     shards.emplace_back(order.begin() + begin, order.begin() + end);
   }
   return shards;
@@ -98,7 +101,31 @@ absl::StatusOr<Shards> DirichletSplit(const Spec& spec, std::span<const uint16_t
                                 " nodes without samples; use a larger alpha or fewer nodes"));
 }
 
+// The samples of those who are lost: shards whose ranks are not in `living`.
+std::vector<int32_t> SamplesOfLost(std::span<const Rank> living, const Shards& shards) {
+  std::vector<int32_t> samples;
+  auto next = living.begin();
+  for (size_t node = 0; node < shards.size(); ++node) {
+    if (next != living.end() && *next == static_cast<Rank>(node)) {
+      ++next;
+    } else {
+      samples.insert(samples.end(), shards[node].begin(), shards[node].end());
+    }
+  }
+  return samples;
+}
+
 }  // namespace
+
+std::vector<int32_t> ShardAmong(std::span<const Rank> living, Rank node, const Shards& shards) {
+  const auto position = std::ranges::lower_bound(living, node) - living.begin();
+  const std::vector<int32_t> lost = SamplesOfLost(living, shards);
+  const auto [begin, end] =
+      Piece(static_cast<int64_t>(lost.size()), position, static_cast<int64_t>(living.size()));
+  std::vector<int32_t> shard = shards[static_cast<size_t>(node)];
+  shard.insert(shard.end(), lost.begin() + begin, lost.begin() + end);
+  return shard;
+}
 
 absl::StatusOr<Shards> SplitOverNodes(std::string_view text, std::span<const uint16_t> labels,
                                       int64_t nodes, uint64_t seed) {

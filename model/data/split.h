@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/ids.h"
 
 namespace grapevine {
 
@@ -27,6 +28,12 @@ using Shards = std::vector<std::vector<int32_t>>;
 // Errors name the spec and the remedy.
 absl::StatusOr<Shards> SplitOverNodes(std::string_view spec, std::span<const uint16_t> labels,
                                       int64_t nodes, uint64_t seed);
+
+// The samples of `node` once only `living` of the nodes are left (ascending, `node` among them):
+// its own, and a part of those that the lost had. These are dealt in consecutive pieces whose sizes
+// differ by at most one, so that a piece is like the shards that it is from: mixed where they are
+// mixed, of few classes where they are of few. Each sample has one of the living.
+std::vector<int32_t> ShardAmong(std::span<const Rank> living, Rank node, const Shards& shards);
 
 }  // namespace grapevine
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/gradient_noise.h"
+#include "base/ids.h"
 #include "base/status_macros.h"
 #include "kernels/device/device.h"
 #include "kernels/vector/shared_vector.h"
@@ -68,6 +69,9 @@ class AccumulatedObjective final : public ForwardingObjective {
     return ReadyInTheLastPass(inside().ReadyAt(from, first + count - 1), count);
   }
   GradientNoise noise() const override { return noise_; }
+  void DealAgain(int64_t from, std::span<const Rank> living) override {
+    ForwardingObjective::DealAgain(passes_(from).first, living);
+  }
 
  private:
   absl::StatusOr<double> Pass(const float* replica, int64_t pass, float* gradient);

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/gradient_noise.h"
+#include "base/ids.h"
 #include "base/tensor_norms.h"
 #include "kernels/vector/replica_layout.h"
 #include "model/problem/objective.h"
@@ -27,6 +28,9 @@ class ForwardingObjective : public Objective {
   GradientNoise noise() const override { return inside_->noise(); }
   std::span<const TensorNorms> norms() const override { return inside_->norms(); }
   int64_t batch_size() const override { return inside_->batch_size(); }
+  void DealAgain(int64_t from, std::span<const Rank> living) override {
+    inside_->DealAgain(from, living);
+  }
 
  protected:
   explicit ForwardingObjective(std::unique_ptr<Objective> inside) : inside_(std::move(inside)) {}

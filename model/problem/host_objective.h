@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "absl/status/statusor.h"
+#include "base/ids.h"
 #include "kernels/device/device.h"
 #include "model/network/compute_context.h"
 #include "model/problem/objective.h"
@@ -34,6 +36,9 @@ class HostObjective final : public Objective {
     return objective_->ReadyAt(from, round);
   }
   int64_t batch_size() const override { return objective_->batch_size(); }
+  void DealAgain(int64_t from, std::span<const Rank> living) override {
+    objective_->DealAgain(from, living);
+  }
 
  private:
   HostObjective(std::unique_ptr<Objective> objective, const ComputeContext& context,

@@ -12,8 +12,16 @@
 namespace grapevine {
 
 NetworkObjective::NetworkObjective(std::shared_ptr<Network> network,
-                                   std::unique_ptr<BatchSource> batches, uint64_t seed)
-    : network_(std::move(network)), batches_(std::move(batches)), seed_(seed) {}
+                                   std::unique_ptr<BatchSource> batches, uint64_t seed,
+                                   ShardOf shard)
+    : network_(std::move(network)),
+      batches_(std::move(batches)),
+      seed_(seed),
+      shard_(std::move(shard)) {}
+
+void NetworkObjective::DealAgain(int64_t from, std::span<const Rank> living) {
+  if (shard_) batches_->DealAgain(from, shard_(living));
+}
 
 absl::StatusOr<double> NetworkObjective::Gradient(const float* replica, int64_t round,
                                                   float* gradient) {
@@ -63,7 +71,10 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObje
                                                     .node = node,
                                                     .augmented_rounds = options_.augmented_rounds});
     objectives.push_back(std::make_unique<NetworkObjective>(
-        shared, Prefetched(std::move(batches), prefetch), options_.seed));
+        shared, Prefetched(std::move(batches), prefetch), options_.seed,
+        [this, node](std::span<const Rank> living) {
+          return ShardAmong(living, static_cast<Rank>(node), options_.shards);
+        }));
   }
   return objectives;
 }

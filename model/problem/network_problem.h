@@ -6,13 +6,16 @@
 #define GRAPEVINE_MODEL_PROBLEM_NETWORK_PROBLEM_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/ids.h"
 #include "model/data/batch.h"
 #include "model/data/dataset.h"
 #include "model/data/prefetched_batches.h"
@@ -27,9 +30,11 @@ namespace grapevine {
 class NetworkObjective : public Objective {
  public:
   // `seed` is the run's: all nodes start equal. The network holds only scratch memory: the
-  // objectives of one thread may share it.
+  // objectives of one thread may share it. `shard` gives the node's samples once only `living` are
+  // left; without it they stay.
+  using ShardOf = std::function<std::vector<int32_t>(std::span<const Rank> living)>;
   NetworkObjective(std::shared_ptr<Network> network, std::unique_ptr<BatchSource> batches,
-                   uint64_t seed);
+                   uint64_t seed, ShardOf shard = nullptr);
 
   const ReplicaLayout& layout() const override { return network_->layout(); }
   void Initialize(float* replica) override { network_->Initialize(seed_, replica); }
@@ -39,11 +44,13 @@ class NetworkObjective : public Objective {
                                          const FinalFrom& final_from) override;
   double ReadyAt(int64_t from, int64_t round) const override { return network_->ReadyAt(from); }
   int64_t batch_size() const override { return batches_->batch_size(); }
+  void DealAgain(int64_t from, std::span<const Rank> living) override;
 
  private:
   const std::shared_ptr<Network> network_;
   const std::unique_ptr<BatchSource> batches_;
   const uint64_t seed_;
+  const ShardOf shard_;
   Batch batch_;
 };
 

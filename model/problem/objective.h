@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/gradient_noise.h"
+#include "base/ids.h"
 #include "base/tensor_norms.h"
 #include "kernels/vector/replica_layout.h"
 
@@ -56,6 +57,12 @@ class Objective {
 
   // Samples in one local batch.
   virtual int64_t batch_size() const = 0;
+
+  // Only `living` of the nodes are left from the round `from` on, ascending, this one among them:
+  // takes over its part of the data of the others (model/data/split.h). Comes before that round's
+  // gradient, with ascending rounds; one that comes for the same round again replaces the last.
+  // Nothing where there are no data.
+  virtual void DealAgain(int64_t from, std::span<const Rank> living) {}
 };
 
 }  // namespace grapevine

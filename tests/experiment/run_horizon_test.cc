@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/view.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_plan.h"
 #include "optim/batch_schedule.h"
@@ -236,6 +237,41 @@ TEST(RunHorizon, KeepsSamplesEvaluationsAndItsWord) {
       EXPECT_TRUE(stage.round == 0 || plan.Evaluated(stage.round)) << stage.round;
     }
   }
+}
+
+// 40 first batches, and rounds of twice as many from the 20th on: 4 epochs in 30 rounds.
+TEST(RunPlan, EpochsAreOfTheWorkersWhoAreLeft) {
+  RunPlan plan = Plan(40, 10, "step:at=2:factor=2");
+  plan.sharing = 8;
+  ASSERT_EQ(plan.Epoch(30), 4);
+  const RunPlan left = plan.Among(10, 6).Among(25, 2);
+  EXPECT_EQ(left.rounds, plan.rounds);
+  EXPECT_EQ(Evaluations(left), Evaluations(plan));
+  EXPECT_EQ(left.Epoch(0), 0);
+  EXPECT_EQ(left.Epoch(10), 1) << "until then, all";
+  EXPECT_EQ(left.Epoch(20), 1.75);
+  EXPECT_EQ(left.Epoch(25), 2.5);
+  EXPECT_EQ(left.Epoch(30), 2.75);
+  EXPECT_EQ(plan.Among(10, 3).Among(10, 6).Among(25, 2).Epoch(30), 2.75) << "the later one holds";
+  plan.sharing = 0;
+  EXPECT_EQ(plan.Among(10, 6).Epoch(30), 4) << "without data, rounds";
+}
+
+TEST(RunCourse, GoesOnWithTheViewsThatNodesBegin) {
+  RunPlan plan = Plan(40, 10, "none");
+  plan.sharing = 4;
+  RunCourse course(plan, Constant());
+  course.GoOn(FirstView(4));
+  EXPECT_FALSE(course.ViewAfter(0).has_value());
+  EXPECT_EQ(course.At(40).epoch, 4);
+  const View three{.epoch = 1, .from = 10, .members = {0, 1, 3}};
+  const View two{.epoch = 2, .from = 10, .members = {0, 3}};
+  for (const View& view : {three, two, three, two}) course.GoOn(view);  // of two nodes
+  EXPECT_EQ(course.ViewAfter(0), three);
+  EXPECT_EQ(course.ViewAfter(1), two);
+  EXPECT_FALSE(course.ViewAfter(2).has_value());
+  EXPECT_EQ(course.At(10).epoch, 1);
+  EXPECT_EQ(course.At(40).epoch, 2.5);
 }
 
 TEST(RunPlan, TheNextEvaluationIsTheFirstOne) {

@@ -27,6 +27,7 @@ struct MortalResult {
   absl::StatusOr<Summary> summary;
   std::vector<int64_t> living;  // of each measurement; all: 8
   std::vector<int64_t> bytes;   // bytes_sent_total of each
+  std::vector<double> epochs;   // of each
 };
 
 MortalResult RunMortals(Settings settings, const std::string& folder) {
@@ -50,6 +51,7 @@ MortalResult RunMortals(Settings settings, const std::string& folder) {
                                            [&](const RunMetrics& metrics) {
                                              result.living.push_back(metrics.living.value_or(8));
                                              result.bytes.push_back(*metrics.bytes_sent_total);
+                                             result.epochs.push_back(metrics.epoch);
                                            }})
           .Run();
   return result;
@@ -89,6 +91,37 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoDie) {
   for (const Rank lost : {0, 3, 5}) EXPECT_FALSE(std::filesystem::exists(NodeModel(run, lost)));
   for (const Rank left : {1, 2, 4, 6, 7})
     EXPECT_TRUE(std::filesystem::exists(NodeModel(run, left)));
+}
+
+// Each of two nodes has digits that the other never sees.
+TEST(ShrinkingRuns, LearnFromTheDataOfTheDead) {
+  const ScratchFolder folder;
+  const MortalResult result = RunMortals({{"nodes", "2"},
+                                          {"data", "synthetic:train=2000:test=500"},
+                                          {"split", "label"},
+                                          {"batch", "16"},
+                                          {"lr", "0.02"},
+                                          {"rounds", "300"},
+                                          {"chaos", "kill:rank=1:at=round:5"}},
+                                         folder.File("run"));
+  ASSERT_TRUE(result.summary.ok()) << result.summary.status();
+  EXPECT_GT(*result.summary->test_accuracy, 0.6) << "of five digits it would be half at most";
+}
+
+TEST(ShrinkingRuns, CountTheEpochsOfTheLiving) {
+  const ScratchFolder folder;
+  const MortalResult result = RunMortals(
+      {{"eval_every", "100"}, {"chaos", "kill:rank=1:at=round:30,kill:rank=2:at=round:30"}},
+      folder.File("run"));
+  ASSERT_TRUE(result.summary.ok()) << result.summary.status();
+  // A round of all is 64 of 512 samples, and one of six nodes 48; their view begins a few rounds
+  // after 30.
+  const double all = 64.0 / 512, left = 48.0 / 512;
+  EXPECT_EQ(result.epochs[0], 20 * all);
+  EXPECT_GT(result.epochs[1], 30 * all + 10 * left - 1e-9);
+  EXPECT_LT(result.epochs[1], 40 * all);
+  EXPECT_DOUBLE_EQ(result.epochs[3], result.epochs[1] + 40 * left);
+  EXPECT_EQ(result.summary->epochs, result.epochs[3]);
 }
 
 TEST(ShrinkingRuns, EndWhenNobodyIsLeft) {

@@ -48,6 +48,29 @@ std::unique_ptr<Objective> AccumulatedOnTheCpu(std::unique_ptr<Objective> object
   return std::move(accumulated->front());
 }
 
+// Notes from which of its rounds on the data are dealt again.
+class Noting final : public Objective {
+ public:
+  explicit Noting(std::vector<int64_t>* dealt) : dealt_(dealt) {}
+
+  const ReplicaLayout& layout() const override { return layout_; }
+  void Initialize(float*) override {}
+  absl::StatusOr<double> Gradient(const float*, int64_t, float*) override { return 0; }
+  int64_t batch_size() const override { return 1; }
+  void DealAgain(int64_t from, std::span<const Rank>) override { dealt_->push_back(from); }
+
+ private:
+  const ReplicaLayout layout_;
+  std::vector<int64_t>* const dealt_;
+};
+
+TEST(AccumulatedObjectiveTest, DataAreDealtAgainFromTheRoundsFirstPassOn) {
+  std::vector<int64_t> dealt;
+  const auto objective = AccumulatedOnTheCpu(std::make_unique<Noting>(&dealt));
+  for (const int64_t round : {0, 1, 2, 3}) objective->DealAgain(round, std::vector<Rank>{0});
+  EXPECT_THAT(dealt, ElementsAre(0, 1, 3, 7));
+}
+
 TEST(AccumulatedObjectiveTest, IsTheMeanOverTheRoundsPasses) {
   std::vector<Round> passes;
   const auto objective = AccumulatedOnTheCpu(Powers(&passes));

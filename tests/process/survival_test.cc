@@ -73,6 +73,21 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, Survival,
                          ::testing::Values("dpsgd", "dpsgd:order=atc", "dpsgd:local=3",
                                            "noloco:every=5", "sgp"));
 
+// Each of two nodes has digits that the other never sees.
+TEST(SurvivalOfData, TheLivingLearnFromTheDataOfTheDead) {
+  const ScratchFolder folder;
+  const Ended run = RunGrapevine({"train", "-n2", "--model=softmax", "--split=label",
+                                  "--data=synthetic:train=2000:test=500", "--batch=16", "--lr=0.02",
+                                  "--rounds=300", "--on-failure=shrink",
+                                  "--chaos=kill:rank=1:at=round:5", "--out=" + folder.File("run")});
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  const auto summary = SummaryOf(folder.File("run"));
+  EXPECT_GT(summary.at("test_accuracy").get<double>(), 0.6) << "of five digits it is half at most";
+  // A round of one node is 16 of 2000 samples; its view begins after round 5, and a few rounds on.
+  EXPECT_GE(summary.at("epochs").get<double>(), 305.0 * 16 / 2000);
+  EXPECT_LT(summary.at("epochs").get<double>(), 320.0 * 16 / 2000);
+}
+
 // Four nodes that would go on for long, in their first rounds.
 class SurvivalOfSignals : public ::testing::Test {
  protected:

@@ -113,6 +113,29 @@ TEST(PrefetchedBatchesTest, BatchesAreThoseOfTheSourceInAnyOrder) {
   }
 }
 
+TEST(PrefetchedBatchesTest, WhatWasFilledAheadIsDroppedWhenSamplesAreDealtAgain) {
+  const std::shared_ptr<const Dataset> data = Noise();
+  std::vector<int32_t> few(10);
+  std::iota(few.begin(), few.end(), 20);
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    KeyedRandom random(seed, Purpose::kShuffle);
+    const PrefetchOptions options{.threads = static_cast<int>(1 + random.Below(3)), .depth = 4};
+    PrefetchedBatches prefetched(Shard(data, 7, seed), options);
+    const std::unique_ptr<ShardBatches> plain = Shard(data, 7, seed);
+    Batch batch;
+    const auto dealt = static_cast<int64_t>(random.Below(10));
+    const auto from = dealt + static_cast<int64_t>(random.Below(4));
+    for (int64_t round = 0; round < 30; ++round) {
+      if (round == dealt) {
+        prefetched.DealAgain(from, few);
+        plain->DealAgain(from, few);
+      }
+      ExpectSame(prefetched, *plain, round, &batch);
+    }
+  }
+}
+
 TEST(PrefetchedBatchesTest, CoversAnEvaluationWithItsSmallLastBatch) {
   const std::shared_ptr<const Dataset> data = Noise();
   EvaluationBatches plain(data, 25);

@@ -1,14 +1,18 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
+#include "base/ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/data/dataset.h"
 #include "model/data/dataset_batches.h"
+#include "model/data/split.h"
 
 namespace grapevine {
 namespace {
@@ -104,6 +108,101 @@ TEST(ShardBatchesTest, ABatchIsAFunctionOfSeedNodeAndRound) {
   }
   EXPECT_NE(NumbersOf(other_seed, 0), rounds[0]);
   EXPECT_NE(NumbersOf(other_node, 0), rounds[0]);
+}
+
+// What a node sees from the sample at `position` of its stream on.
+std::vector<int> SeenFrom(BatchSource& source, int64_t position, int64_t count) {
+  std::vector<int> seen;
+  const int64_t size = source.batch_size();
+  for (int64_t round = position / size; round * size < position + count; ++round) {
+    const std::vector<int> numbers = NumbersOf(source, round);
+    for (int64_t i = 0; i < size; ++i) {
+      const int64_t at = round * size + i;
+      if (at >= position && at < position + count) seen.push_back(numbers[i]);
+    }
+  }
+  return seen;
+}
+
+// Of a node that has 17 samples, is dealt 23 others of them in round 7, and has begun its third
+// pass by then, which ends after 51 samples.
+TEST(ShardBatchesTest, SamplesThatAreDealtAgainComeAfterThePassThatHasBegun) {
+  const std::vector<int32_t> dealt = FirstSamples(40);
+  const auto make = [] {
+    return ShardBatches(Numbered(100), FirstSamples(17), {.batch_size = 5, .seed = 9, .node = 2});
+  };
+  ShardBatches before = make(), source = make();
+  (void)NumbersOf(source, 11);  // somewhere else, under the old deal
+  source.DealAgain(7, dealt);
+  EXPECT_EQ(SeenFrom(source, 0, 51), SeenFrom(before, 0, 51));
+  std::vector<std::vector<int>> passes;
+  for (const int64_t begin : {51, 91}) {
+    passes.push_back(SeenFrom(source, begin, 40));
+    std::vector<int> sorted = passes.back();
+    std::ranges::sort(sorted);
+    EXPECT_EQ(sorted, std::vector<int>(dealt.begin(), dealt.end()));
+  }
+  EXPECT_NE(passes[0], passes[1]);
+  EXPECT_EQ(SeenFrom(source, 0, 51), SeenFrom(before, 0, 51)) << "rounds before stay";
+}
+
+// Nodes 1 and 3 of five are lost in round 4, and 0 in round 30, of 100 samples.
+TEST(ShardBatchesTest, TheLivingSeeEverySampleOnceAnEpoch) {
+  const Shards shards = *SplitOverNodes("iid", std::vector<uint16_t>(100), /*nodes=*/5, /*seed=*/1);
+  const std::vector<Rank> three = {0, 2, 4}, two = {2, 4};
+  std::vector<int> early, late;
+  for (const Rank node : two) {
+    ShardBatches source(Numbered(100), shards[node], {.batch_size = 6, .seed = 9, .node = node});
+    source.DealAgain(4, ShardAmong(three, node, shards));
+    source.DealAgain(30, ShardAmong(two, node, shards));
+    // Of 20 samples until two passes have ended, and then of about 33 until that is so in the
+    // sixth.
+    const auto third = static_cast<int64_t>(ShardAmong(three, node, shards).size());
+    for (const int sample : SeenFrom(source, 40, third)) early.push_back(sample);
+    const int64_t end = 40 + (180 - 40 + third - 1) / third * third;
+    for (const int sample : SeenFrom(source, end, 50)) late.push_back(sample);
+  }
+  ShardBatches source(Numbered(100), shards[0], {.batch_size = 6, .seed = 9, .node = 0});
+  source.DealAgain(4, ShardAmong(three, 0, shards));
+  for (const int sample : SeenFrom(source, 40, 100 - static_cast<int64_t>(early.size()))) {
+    early.push_back(sample);
+  }
+  const std::vector<int32_t> all = FirstSamples(100);
+  for (std::vector<int>& epoch : {std::ref(early), std::ref(late)}) {
+    std::ranges::sort(epoch);
+    EXPECT_EQ(epoch, std::vector<int>(all.begin(), all.end()));
+  }
+}
+
+TEST(ShardBatchesTest, ADealThatHasNotBegunIsReplaced) {
+  const auto seen = [](auto deal) {
+    ShardBatches source(Numbered(100), FirstSamples(17), {.batch_size = 5, .seed = 9});
+    deal(source);
+    return SeenFrom(source, 0, 200);
+  };
+  const auto at_once = seen([](BatchSource& source) { source.DealAgain(9, FirstSamples(60)); });
+  const auto one_by_one = seen([](BatchSource& source) {
+    source.DealAgain(7, FirstSamples(40));
+    source.DealAgain(9, FirstSamples(60));
+  });
+  EXPECT_EQ(one_by_one, at_once);
+  const auto twice = seen([](BatchSource& source) {
+    source.DealAgain(7, FirstSamples(40));
+    source.DealAgain(7, FirstSamples(60));
+  });
+  EXPECT_EQ(twice, at_once) << "the pass that has begun ends where it did";
+}
+
+TEST(ShardBatchesTest, ADealAtAPassesEndBeginsThere) {
+  ShardBatches source(Numbered(100), FirstSamples(10), {.batch_size = 5, .seed = 9});
+  source.DealAgain(0, FirstSamples(20));
+  source.DealAgain(4, FirstSamples(30));
+  for (const auto& [begin, size] : {std::pair(0, 20), std::pair(20, 30)}) {
+    std::vector<int> pass = SeenFrom(source, begin, size);
+    std::ranges::sort(pass);
+    const std::vector<int32_t> all = FirstSamples(size);
+    EXPECT_EQ(pass, std::vector<int>(all.begin(), all.end()));
+  }
 }
 
 TEST(ShardBatchesTest, AugmentsAnewInEveryRoundButReproducibly) {

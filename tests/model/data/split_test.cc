@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/failure.h"
+#include "base/ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -30,6 +31,41 @@ double MeanClasses(const Shards& shards, const std::vector<uint16_t>& labels) {
   double sum = 0;
   for (const auto& shard : shards) sum += Classes(shard, labels);
   return sum / static_cast<double>(shards.size());
+}
+
+TEST(ShardAmong, TheLivingHaveAllSamplesAndKeepTheirOwn) {
+  const std::vector<uint16_t> labels = Labels(1003);
+  for (const char* split : {"iid", "label", "dirichlet:alpha=1"}) {
+    SCOPED_TRACE(split);
+    const Shards shards = *SplitOverNodes(split, labels, 8, 3);
+    const std::vector<Rank> living = {0, 2, 5};
+    std::vector<int32_t> all;
+    std::vector<size_t> taken;
+    for (const Rank node : living) {
+      const std::vector<int32_t> shard = ShardAmong(living, node, shards);
+      const std::vector<int32_t>& own = shards[node];
+      EXPECT_TRUE(std::equal(own.begin(), own.end(), shard.begin()));
+      taken.push_back(shard.size() - own.size());
+      all.insert(all.end(), shard.begin(), shard.end());
+    }
+    const auto [fewest, most] = std::ranges::minmax(taken);
+    EXPECT_LE(most - fewest, 1u);
+    std::ranges::sort(all);
+    std::vector<int32_t> expected(labels.size());
+    std::iota(expected.begin(), expected.end(), 0);
+    EXPECT_EQ(all, expected);
+  }
+}
+
+TEST(ShardAmong, PiecesHaveFewClassesWhereShardsHave) {
+  const std::vector<uint16_t> labels = Labels(1000);
+  const Shards shards = *SplitOverNodes("label", labels, 5, 3);  // two classes each
+  EXPECT_EQ(Classes(ShardAmong(std::vector<Rank>{0, 1, 2, 4}, 1, shards), labels), 3);
+}
+
+TEST(ShardAmong, IsTheNodesOwnWhereNobodyIsLost) {
+  const Shards shards = *SplitOverNodes("iid", Labels(100), 3, 3);
+  EXPECT_EQ(ShardAmong(std::vector<Rank>{0, 1, 2}, 1, shards), shards[1]);
 }
 
 class SplitTest : public ::testing::TestWithParam<const char*> {};
