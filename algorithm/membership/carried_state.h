@@ -32,7 +32,9 @@ class CarriedState final : public StateVisitor {
 
   void Vector(std::string_view name, Vec vector) override;
   void Number(std::string_view name, double* number) override;
-  void Weight(std::string_view name, double* weight) override { Number(name, weight); }
+  // Every view begins with weights that sum to its size: had the lost taken theirs along, the rest
+  // would step too far for good (push_sum_averaging.h: lr / w_i).
+  void Weight(std::string_view, double*) override {}
   void Rounds(std::string_view name, int64_t* rounds) override;
   void Message(std::string_view name, const StateMessage& message) override;
 
