@@ -192,7 +192,7 @@ std::vector<LaunchPlan::Order> LaunchPlan::Due(Time now) {
   for (Rank rank = 0; rank < static_cast<Rank>(children_.size()); ++rank) {
     Child& child = children_[static_cast<size_t>(rank)];
     if (now >= child.paused_until) {
-      child.paused_until = kNever;
+      child.paused_until = child.held_since = kNever;
       if (!child.ended && !child.killed) orders_.push_back({.rank = rank, .signal = SIGCONT});
     }
     if (now >= HeldUntil(child)) {
@@ -238,11 +238,13 @@ Time LaunchPlan::FinishDeadline() const {
   return ending() || finished_ == kNever ? kNever : After(finished_, options_.finish_timeout);
 }
 
-// It gets neither the verdict nor SIGTERM: a failed run need not wait for it. In a successful one,
-// the user may be about to continue it.
+LaunchPlan::Time LaunchPlan::GivenUpAt() const { return std::min(terminate_at_, kill_at_); }
+
+// It gets neither the verdict nor SIGTERM, unless it goes on by then: a failed run need not wait
+// for it. In a successful one, the user may be about to continue it.
 Time LaunchPlan::HeldUntil(const Child& child) const {
   if (child.ended || child.killed || child.held_since == kNever || interrupted()) return kNever;
-  if (failed_) return child.held_since;
+  if (failed_) return child.paused_until < GivenUpAt() ? kNever : child.held_since;
   if (finished_ == kNever) return kNever;
   if (options_.survives) return std::max(child.held_since, finished_);  // it was left out
   return After(std::max(child.held_since, finished_), options_.grace);

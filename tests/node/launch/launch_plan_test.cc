@@ -278,6 +278,25 @@ TEST(LaunchPlan, AChildThatAsksForItIsStoppedForSoLong) {
   EXPECT_FALSE(plan.over());
 }
 
+// It is told the verdict, and names the culprit, as the others do.
+TEST(LaunchPlan, AChildThatGoesOnSoonIsNotKilledWhenTheOthersEnd) {
+  using Signals = std::vector<std::pair<Rank, int>>;
+  const auto stopped_for = [](milliseconds pause) {
+    LaunchPlan plan = TwoRunning();
+    plan.OnPause(0, pause, kStart);
+    EXPECT_EQ(SignalsAt(plan, kStart), (Signals{{0, SIGSTOP}}));
+    plan.OnHeld(0, true, kStart);
+    plan.OnEnded(1, Killed(SIGKILL), kStart);
+    return plan;
+  };
+  LaunchPlan plan = stopped_for(milliseconds(500));
+  EXPECT_EQ(SignalsAt(plan, kStart), Signals{});
+  EXPECT_EQ(plan.deadline(), kStart + milliseconds(500));
+  EXPECT_EQ(SignalsAt(plan, kStart + milliseconds(500)), (Signals{{0, SIGCONT}}));
+  LaunchPlan lost = stopped_for(std::chrono::hours(1));
+  EXPECT_EQ(SignalsAt(lost, kStart), (Signals{{0, SIGKILL}}));
+}
+
 TEST(LaunchPlan, WhoIsGoneOrUnknownIsNotStopped) {
   LaunchPlan plan = TwoRunning();
   plan.OnPause(1, milliseconds(500), kStart);
