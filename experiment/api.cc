@@ -15,12 +15,13 @@
 #include "run/config/config_resolve.h"
 #include "run/config/config_validate.h"
 #include "run/records/run_directory.h"
+#include "run/records/run_lock.h"
 
 namespace grapevine {
 namespace {
 
-absl::StatusOr<std::string> MakeRunDirectory(const Experiment& experiment,
-                                             const RunOptions& options) {
+absl::StatusOr<LockedFolder> MakeRunDirectory(const Experiment& experiment,
+                                              const RunOptions& options) {
   Config config = experiment.config();
   if (!options.out.empty()) config.set_out(options.out);
   if (options.overwrite) config.set_overwrite(true);
@@ -50,9 +51,9 @@ absl::StatusOr<Summary> Train(const Experiment& experiment, RunOptions options) 
   RETURN_IF_ERROR(ValidateForRealNodes({.config = experiment.config()}));
   RETURN_IF_ERROR(CheckDevice(experiment.config()));
   RETURN_IF_ERROR(CheckRecordings(experiment.config()));
-  ASSIGN_OR_RETURN(std::string run, MakeRunDirectory(experiment, options));
-  return RunInThreads(
-      experiment, {.run_directory = std::move(run), .on_metrics = std::move(options.on_metrics)});
+  ASSIGN_OR_RETURN(const LockedFolder run, MakeRunDirectory(experiment, options));
+  return RunInThreads(experiment,
+                      {.run_directory = run.path, .on_metrics = std::move(options.on_metrics)});
 }
 
 absl::StatusOr<Summary> Simulate(const Experiment& experiment, RunOptions options) {
@@ -62,9 +63,9 @@ absl::StatusOr<Summary> Simulate(const Experiment& experiment, RunOptions option
   }
   RETURN_IF_ERROR(ValidateForSimulation({.config = experiment.config()}));
   RETURN_IF_ERROR(CheckRecordings(experiment.config()));
-  ASSIGN_OR_RETURN(std::string run, MakeRunDirectory(experiment, options));
-  return SimulatedRun(&experiment, {.run_directory = std::move(run),
-                                    .on_metrics = std::move(options.on_metrics)})
+  ASSIGN_OR_RETURN(const LockedFolder run, MakeRunDirectory(experiment, options));
+  return SimulatedRun(&experiment,
+                      {.run_directory = run.path, .on_metrics = std::move(options.on_metrics)})
       .Run();
 }
 

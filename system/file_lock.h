@@ -11,13 +11,18 @@
 namespace grapevine {
 
 // Held until destruction. The kernel releases it when the process ends, however it ends.
-// Thread-compatible; two locks of one process exclude each other, too.
+// Thread-compatible; two locks of one process exclude each other, too. The holder may remove the
+// file: the next one makes it again.
 class FileLock {
  public:
   // Creates the file if there is none. DeadlineExceeded names it when somebody else holds it for so
-  // long; other errors name it with the system's reason.
+  // long; Unimplemented where the file system has no locks; other errors name it with the system's
+  // reason.
   static absl::StatusOr<FileLock> Take(const std::string& path,
                                        std::chrono::steady_clock::time_point deadline);
+
+  // Whether somebody holds it, as far as this process can see; creates and takes nothing.
+  static bool IsHeld(const std::string& path);
 
  private:
   explicit FileLock(UniqueDescriptor file) : file_(std::move(file)) {}

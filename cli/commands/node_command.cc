@@ -47,6 +47,7 @@
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
+#include "run/records/run_lock.h"
 #include "system/background_writer.h"
 #include "system/file_descriptor.h"
 
@@ -159,11 +160,12 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
 
 bool Launched() { return std::getenv(kLaunchedVariable) != nullptr; }
 
-// A launcher has made the run directory already; in a cluster rank 0 makes it.
-absl::Status PrepareRunDirectory(const Config& config, Rank rank) {
-  if (config.has_resume()) return RunDirectoryFor(config, absl::Now()).status();
-  if (rank != 0 || Launched()) return absl::OkStatus();
-  return CreateRunDirectory(config, absl::Now()).status();
+// A launcher has made the run directory already, and holds its lock; in a cluster rank 0 does. No
+// lock for the others: they may share the directory.
+absl::StatusOr<LockedFolder> PrepareRunDirectory(const Config& config, Rank rank) {
+  if (rank == 0 && !Launched()) return RunDirectoryFor(config, absl::Now());
+  if (config.has_resume()) RETURN_IF_ERROR(ResumedRun(config).status());
+  return LockedFolder{config.out(), nullptr};
 }
 
 // Returns `why`, with which the run ended before it began, and leaves no folder that would be in
@@ -218,9 +220,9 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   const Rank rank = options.rank;
   const bool json = config.log_format() == "json";
   const BackgroundLog log([json](int64_t dropped) { return DroppedLines(dropped, json); });
-  RETURN_IF_ERROR(PrepareRunDirectory(config, rank));
+  ASSIGN_OR_RETURN(const LockedFolder run_directory, PrepareRunDirectory(config, rank));
   RETURN_IF_ERROR(SayOpening(experiment, rank, node_text));
-  options.run_directory = config.out();
+  options.run_directory = run_directory.path;
   const Round rounds = experiment.rounds();
   const ProgressReport progress({.rounds = rounds, .epochs = experiment.plan().Epoch(rounds)},
                                 json);

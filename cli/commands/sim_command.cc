@@ -39,6 +39,7 @@
 #include "run/config/config_field.h"
 #include "run/config/config_validate.h"
 #include "run/records/run_directory.h"
+#include "run/records/run_lock.h"
 #include "run/records/sweep_directory.h"
 
 namespace grapevine {
@@ -95,7 +96,8 @@ std::string Header(const Experiment& experiment, const NetworkPlan& network) {
 }
 
 absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& interrupted) {
-  ASSIGN_OR_RETURN(const std::string run, RunDirectoryFor(experiment.config(), absl::Now()));
+  ASSIGN_OR_RETURN(const LockedFolder locked, RunDirectoryFor(experiment.config(), absl::Now()));
+  const std::string& run = locked.path;
   std::cout << "run directory: " << run << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
   ProgressDisplay display(
@@ -117,7 +119,8 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
 
 absl::Status SimulateSweep(std::vector<SweepCell>& cells, DatasetCache* data,
                            const std::atomic<bool>& interrupted) {
-  ASSIGN_OR_RETURN(const std::string folder, CreateSweepDirectory(cells, absl::Now()));
+  ASSIGN_OR_RETURN(const LockedFolder locked, CreateSweepDirectory(cells, absl::Now()));
+  const std::string& folder = locked.path;
   RETURN_IF_ERROR(FillCompute(folder, data, interrupted, &cells));
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::cout << cells.size() << " cells on " << threads << " threads, in " << folder << std::endl;

@@ -40,6 +40,7 @@
 #include "run/config/token_source.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
+#include "run/records/run_lock.h"
 #include "run/records/sweep_directory.h"
 #include "system/background_writer.h"
 #include "system/signal_descriptor.h"
@@ -128,7 +129,8 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
     std::cout << plan.header;
     return config.has_resume() ? absl::OkStatus() : CheckRunDirectory(config);
   }
-  ASSIGN_OR_RETURN(const std::string run, RunDirectoryFor(config, absl::Now()));
+  ASSIGN_OR_RETURN(const LockedFolder locked, RunDirectoryFor(config, absl::Now()));
+  const std::string& run = locked.path;
   // For the nodes, also of a run that goes on: time-outs and the like may be other ones.
   RETURN_IF_ERROR(WriteOutputFile(ConfigPath(run), ConfigFileText(config)));
   std::cout << plan.header << "run directory: " << run << std::endl;
@@ -148,7 +150,8 @@ bool IsInterruption(const absl::Status& status) {
 
 // One run after another.
 absl::Status TrainCells(const std::vector<SweepCell>& cells) {
-  ASSIGN_OR_RETURN(const std::string folder, CreateSweepDirectory(cells, absl::Now()));
+  ASSIGN_OR_RETURN(const LockedFolder locked, CreateSweepDirectory(cells, absl::Now()));
+  const std::string& folder = locked.path;
   // A launcher takes the signals that come while its nodes run; all others wait for the next cell,
   // which may not get as far as a launcher.
   ASSIGN_OR_RETURN(const std::unique_ptr<SignalDescriptor> signals,

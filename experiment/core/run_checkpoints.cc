@@ -112,9 +112,8 @@ absl::StatusOr<std::optional<Checkpoint>> CheckpointToResume(const Experiment& e
   return checkpoint;
 }
 
-absl::StatusOr<std::string> RunDirectoryFor(const Config& config, absl::Time now) {
-  if (!config.has_resume()) return CreateRunDirectory(config, now);
-  const std::string run = RunOf(config.resume());
+absl::StatusOr<std::string> ResumedRun(const Config& config) {
+  std::string run = RunOf(config.resume());
   std::error_code error;
   if (config.has_out() && !std::filesystem::equivalent(config.out(), run, error)) {
     return UsageError(absl::StrCat("--out=", config.out(), ": a run goes on in its own directory, ",
@@ -122,6 +121,12 @@ absl::StatusOr<std::string> RunDirectoryFor(const Config& config, absl::Time now
   }
   if (!config.overwrite()) return run;
   return UsageError("--overwrite: a run goes on in its own directory (--resume); drop --overwrite");
+}
+
+absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time now) {
+  if (!config.has_resume()) return CreateRunDirectory(config, now);
+  ASSIGN_OR_RETURN(std::string run, ResumedRun(config));
+  return LockFolder(std::move(run), now);
 }
 
 absl::Status NamingCheckpoint(const std::string& run, absl::Status why) {

@@ -16,6 +16,7 @@
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/checkpoint/manifest.h"
 #include "run/config/config.pb.h"
+#include "run/records/run_lock.h"
 
 namespace grapevine {
 
@@ -29,9 +30,11 @@ absl::StatusOr<CheckpointManifest> ManifestOf(const Experiment& experiment);
 // That of --resume, if it is given, and of this experiment. Errors are kUsage or kInput.
 absl::StatusOr<std::optional<Checkpoint>> CheckpointToResume(const Experiment& experiment);
 
-// The directory in which the run goes on (--resume), or a new one (CreateRunDirectory). kUsage if
-// --out is another.
-absl::StatusOr<std::string> RunDirectoryFor(const Config& config, absl::Time now);
+// The directory in which the run goes on by --resume, which is given. kUsage if --out is another.
+absl::StatusOr<std::string> ResumedRun(const Config& config);
+
+// That one, locked, or a new one (CreateRunDirectory).
+absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time now);
 
 // The error with which a run has ended, and how it can go on if it has a checkpoint.
 absl::Status NamingCheckpoint(const std::string& run, absl::Status why);

@@ -13,6 +13,7 @@
 #include "experiment/core/run_checkpoints.h"
 #include "run/records/continued_lines.h"
 #include "run/records/run_directory.h"
+#include "run/records/run_lock.h"
 
 namespace grapevine {
 namespace {
@@ -101,6 +102,9 @@ absl::StatusOr<RunSoFar> ReadRunSoFar(const Experiment& experiment, const std::s
 }
 
 absl::StatusOr<std::optional<Checkpoint>> CheckGoesOn(const Experiment& experiment) {
+  const Config& config = experiment.config();
+  // Checkpoints come and go while it is written.
+  if (config.has_resume()) RETURN_IF_ERROR(CheckNobodyWrites(RunOf(config.resume())));
   ASSIGN_OR_RETURN(std::optional<Checkpoint> checkpoint, CheckpointToResume(experiment));
   if (!checkpoint) return checkpoint;
   const std::unique_ptr<RunCourse> course = experiment.NewCourse();

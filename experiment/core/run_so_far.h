@@ -35,7 +35,8 @@ absl::StatusOr<RunSoFar> ReadRunSoFar(const Experiment& experiment, const std::s
                                       RunHorizon* horizon);
 
 // The checkpoint of --resume, if it is given and the run can go on from it: before anything is
-// changed. Errors as ReadRunSoFar's and CheckpointToResume's.
+// changed. Errors as ReadRunSoFar's and CheckpointToResume's; kOutput while another process writes
+// the run.
 absl::StatusOr<std::optional<Checkpoint>> CheckGoesOn(const Experiment& experiment);
 
 }  // namespace grapevine

@@ -17,6 +17,7 @@
 #include "model/problem/problem.h"
 #include "run/config/config_file.h"
 #include "run/records/run_directory.h"
+#include "run/records/run_lock.h"
 
 namespace grapevine {
 namespace {
@@ -66,10 +67,10 @@ absl::StatusOr<std::optional<std::string>> MeasuredTime(const Group& group, Data
 CellRunner SimulatedCells(DatasetCache* data, const std::atomic<bool>* interrupted) {
   return [data, interrupted](const Config& config) -> absl::StatusOr<Summary> {
     ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment, Experiment::Build(config, data));
-    ASSIGN_OR_RETURN(const std::string folder, CreateRunDirectory(config, absl::Now()));
+    ASSIGN_OR_RETURN(const LockedFolder run, CreateRunDirectory(config, absl::Now()));
     return SimulatedRun(
                experiment.get(),
-               {.run_directory = folder, .on_metrics = nullptr, .interrupted = interrupted})
+               {.run_directory = run.path, .on_metrics = nullptr, .interrupted = interrupted})
         .Run();
   };
 }

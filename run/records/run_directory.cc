@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -65,21 +66,36 @@ std::string HoldsARun(const std::string& path) {
                       "or replace it with --overwrite");
 }
 
-absl::Status CheckOut(const std::string& path, bool overwrite) {
-  ASSIGN_OR_RETURN(const FoundFolder found, LookAtFolder(path));
+absl::Status CheckContent(const std::string& path, bool overwrite) {
+  ASSIGN_OR_RETURN(const FoundFolder found, LookBesideLock(path));
   if (found == FoundFolder::kFull && !IsRunDirectory(path)) {
     return OutputError(absl::StrCat(
         path,
         " exists and is not a run directory (it has no config.textproto); choose another --out"));
   }
   if (found == FoundFolder::kFull && !overwrite) return OutputError(HoldsARun(path));
+  return absl::OkStatus();
+}
+
+absl::Status CheckOut(const std::string& path, bool overwrite) {
+  RETURN_IF_ERROR(CheckNobodyWrites(path));
+  RETURN_IF_ERROR(CheckContent(path, overwrite));
   return CheckWritable(path);
 }
 
-absl::Status PrepareOut(const std::string& path, bool overwrite) {
+absl::StatusOr<LockedFolder> PrepareOut(const std::string& path, bool overwrite, absl::Time now) {
   RETURN_IF_ERROR(CheckOut(path, overwrite));
   RETURN_IF_ERROR(CreateFolders(path));
-  return overwrite ? RemoveRun(path) : absl::OkStatus();
+  ASSIGN_OR_RETURN(LockedFolder locked, LockFolder(path, now));
+  // Another run may have come and gone since.
+  RETURN_IF_ERROR(CheckContent(path, overwrite));
+  if (overwrite) RETURN_IF_ERROR(RemoveRun(path));
+  return locked;
+}
+
+absl::StatusOr<LockedFolder> PrepareDefaultOut(const Config& config, absl::Time now) {
+  ASSIGN_OR_RETURN(std::string path, CreateFreshFolder(DefaultRunPath(config, now)));
+  return LockFolder(std::move(path), now);
 }
 
 }  // namespace
@@ -137,15 +153,12 @@ absl::Status CheckRecordings(const Config& config) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time now) {
-  std::string path = config.out();
-  if (config.has_out()) {
-    RETURN_IF_ERROR(PrepareOut(path, config.overwrite()));
-  } else {
-    ASSIGN_OR_RETURN(path, CreateFreshFolder(DefaultRunPath(config, now)));
-  }
-  RETURN_IF_ERROR(WriteOutputFile(ConfigPath(path), ConfigFileText(config)));
-  return path;
+absl::StatusOr<LockedFolder> CreateRunDirectory(const Config& config, absl::Time now) {
+  ASSIGN_OR_RETURN(LockedFolder run, config.has_out()
+                                         ? PrepareOut(config.out(), config.overwrite(), now)
+                                         : PrepareDefaultOut(config, now));
+  RETURN_IF_ERROR(WriteOutputFile(ConfigPath(run.path), ConfigFileText(config)));
+  return run;
 }
 
 absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank) {

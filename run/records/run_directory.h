@@ -9,6 +9,7 @@
 //   *.safetensors           the averaged model
 //   node-RANK/              each node's own metrics.jsonl and model
 //   checkpoints/            what --resume goes on from (run/checkpoint/checkpoint_directory.h)
+//   run.lock                while it runs: who writes it (run_lock.h)
 //
 // All errors are kOutput and name the path.
 #ifndef GRAPEVINE_RUN_RECORDS_RUN_DIRECTORY_H_
@@ -21,6 +22,7 @@
 #include "absl/time/time.h"
 #include "run/config/config.pb.h"
 #include "run/records/metrics.h"
+#include "run/records/run_lock.h"
 #include "run/records/statistics.h"
 
 namespace grapevine {
@@ -31,7 +33,7 @@ std::string DefaultRunPath(const Config& config, absl::Time now);
 // Whether `path` holds a run: a config.textproto, however far the run got.
 bool IsRunDirectory(const std::string& path);
 
-// Removes the run's files, and no others; the folder stays.
+// Removes the run's files, and no others; the folder stays, and so does the caller's lock of it.
 absl::Status RemoveRun(const std::string& run);
 
 // Whether CreateRunDirectory would succeed, for a dry run; touches nothing.
@@ -40,10 +42,10 @@ absl::Status CheckRunDirectory(const Config& config);
 absl::Status CheckRecordings(const Config& config);
 
 // Makes config.out(), or a default path beside earlier runs, a fresh run directory, writes
-// config.textproto and returns the path. An existing path is refused unless it is an empty
-// folder, or a run directory and `overwrite` is set: then the files of the earlier run are
-// removed, and no others.
-absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time now);
+// config.textproto and returns it, locked. An existing path is refused while another process
+// writes it, and unless it is an empty folder, or a run directory and `overwrite` is set: then the
+// files of the earlier run are removed, and no others.
+absl::StatusOr<LockedFolder> CreateRunDirectory(const Config& config, absl::Time now);
 
 // Creates `run`/node-RANK (and `run` itself, on another machine) and returns it.
 absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank);

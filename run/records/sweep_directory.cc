@@ -18,6 +18,7 @@
 #include "run/config/config_file.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
+#include "run/records/run_lock.h"
 
 namespace grapevine {
 namespace {
@@ -129,8 +130,8 @@ absl::Status CheckReplaceable(const std::string& path, const std::vector<SweepCe
   return CheckNoLinks(path, cells);
 }
 
-absl::Status CheckOut(const std::string& path, const std::vector<SweepCell>& cells) {
-  ASSIGN_OR_RETURN(const FoundFolder found, LookAtFolder(path));
+absl::Status CheckContent(const std::string& path, const std::vector<SweepCell>& cells) {
+  ASSIGN_OR_RETURN(const FoundFolder found, LookBesideLock(path));
   if (found == FoundFolder::kFull) {
     const std::string earlier = EarlierMarkerText(path);
     if (earlier.empty()) {
@@ -144,12 +145,21 @@ absl::Status CheckOut(const std::string& path, const std::vector<SweepCell>& cel
       return AnotherSweep(path, earlier, wanted);
     }
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOut(const std::string& path, const std::vector<SweepCell>& cells) {
+  RETURN_IF_ERROR(CheckNobodyWrites(path));
+  RETURN_IF_ERROR(CheckContent(path, cells));
   return CheckWritable(path);
 }
 
 // Files that somebody put beside a cell's stay, and so does its folder.
-absl::Status RemoveCell(const std::string& cell) {
-  RETURN_IF_ERROR(RemoveRun(cell));
+absl::Status RemoveCell(const std::string& cell, absl::Time now) {
+  {
+    ASSIGN_OR_RETURN(const auto lock, RunLock::Take(cell, now));
+    RETURN_IF_ERROR(RemoveRun(cell));
+  }
   std::error_code error;
   if (fs::is_empty(cell, error)) fs::remove(cell, error);
   if (error) return OutputFolderError(error, "remove", cell);
@@ -157,10 +167,10 @@ absl::Status RemoveCell(const std::string& cell) {
 }
 
 // The marker stays: if we are interrupted before it is rewritten, this is still a sweep's folder.
-absl::Status RemoveEarlierSweep(const std::string& sweep) {
+absl::Status RemoveEarlierSweep(const std::string& sweep, absl::Time now) {
   ASSIGN_OR_RETURN(const std::vector<std::string> cells, EarlierCells(sweep));
   for (const std::string& cell : cells) {
-    RETURN_IF_ERROR(RemoveCell(cell));
+    RETURN_IF_ERROR(RemoveCell(cell, now));
   }
   for (const std::string& table : {SweepCsvPath(sweep), TextPath(sweep)}) {
     std::error_code error;
@@ -170,15 +180,25 @@ absl::Status RemoveEarlierSweep(const std::string& sweep) {
   return absl::OkStatus();
 }
 
-absl::Status PrepareOut(const std::string& path, const std::vector<SweepCell>& cells) {
+absl::StatusOr<LockedFolder> PrepareOut(const std::string& path,
+                                        const std::vector<SweepCell>& cells, absl::Time now) {
   RETURN_IF_ERROR(CheckOut(path, cells));
   RETURN_IF_ERROR(CreateFolders(path));
-  return cells.front().resolved.config.overwrite() ? RemoveEarlierSweep(path) : absl::OkStatus();
+  ASSIGN_OR_RETURN(LockedFolder locked, LockFolder(path, now));
+  // Another sweep may have come since.
+  RETURN_IF_ERROR(CheckContent(path, cells));
+  if (cells.front().resolved.config.overwrite()) RETURN_IF_ERROR(RemoveEarlierSweep(path, now));
+  return locked;
 }
 
 std::string DefaultPath(absl::Time now) {
   return absl::StrCat("runs/", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone()),
                       "-sweep");
+}
+
+absl::StatusOr<LockedFolder> PrepareDefaultOut(absl::Time now) {
+  ASSIGN_OR_RETURN(std::string path, CreateFreshFolder(DefaultPath(now)));
+  return LockFolder(std::move(path), now);
 }
 
 }  // namespace
@@ -188,17 +208,13 @@ absl::Status CheckSweepDirectory(const std::vector<SweepCell>& cells) {
   return config.has_out() ? CheckOut(config.out(), cells) : CheckWritable("runs");
 }
 
-absl::StatusOr<std::string> CreateSweepDirectory(const std::vector<SweepCell>& cells,
-                                                 absl::Time now) {
+absl::StatusOr<LockedFolder> CreateSweepDirectory(const std::vector<SweepCell>& cells,
+                                                  absl::Time now) {
   const Config& config = cells.front().resolved.config;
-  std::string path = config.out();
-  if (config.has_out()) {
-    RETURN_IF_ERROR(PrepareOut(path, cells));
-  } else {
-    ASSIGN_OR_RETURN(path, CreateFreshFolder(DefaultPath(now)));
-  }
-  RETURN_IF_ERROR(WriteOutputFile(MarkerPath(path), MarkerText(cells)));
-  return path;
+  ASSIGN_OR_RETURN(LockedFolder sweep, config.has_out() ? PrepareOut(config.out(), cells, now)
+                                                        : PrepareDefaultOut(now));
+  RETURN_IF_ERROR(WriteOutputFile(MarkerPath(sweep.path), MarkerText(cells)));
+  return sweep;
 }
 
 std::string SweepCsvPath(const std::string& sweep) { return absl::StrCat(sweep, "/sweep.csv"); }

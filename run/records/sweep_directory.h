@@ -5,6 +5,7 @@
 //   sweep.csv         one line per cell
 //   sweep.txt         the same for people
 //   LABEL/            the run directory of a cell
+//   run.lock          while it runs: who writes it (run_lock.h)
 //
 // A folder holds one sweep. The same sweep continues in it; a different one replaces it only with
 // --overwrite, and then completely.
@@ -21,19 +22,20 @@
 #include "absl/time/time.h"
 #include "run/config/config.pb.h"
 #include "run/config/sweep_cells.h"
+#include "run/records/run_lock.h"
 
 namespace grapevine {
 
 // Whether CreateSweepDirectory would succeed, for a dry run; touches nothing.
 absl::Status CheckSweepDirectory(const std::vector<SweepCell>& cells);
 
-// Creates --out of the cells (at least one), or a fresh "runs/TIME-sweep". An existing path is
-// refused unless it is an empty folder, the same sweep's, or another's that --overwrite replaces:
-// then that one's cells, those of its marker's lists, and its tables are removed, and nothing else:
-// no other run beside them, and nothing that a link leads to. --overwrite is refused where a link
-// has the name of a cell.
-absl::StatusOr<std::string> CreateSweepDirectory(const std::vector<SweepCell>& cells,
-                                                 absl::Time now);
+// Creates --out of the cells (at least one), or a fresh "runs/TIME-sweep", and locks it. An
+// existing path is refused while another process writes it, and unless it is an empty folder, the
+// same sweep's, or another's that --overwrite replaces: then that one's cells, those of its
+// marker's lists, and its tables are removed, and nothing else: no other run beside them, and
+// nothing that a link leads to. --overwrite is refused where a link has the name of a cell.
+absl::StatusOr<LockedFolder> CreateSweepDirectory(const std::vector<SweepCell>& cells,
+                                                  absl::Time now);
 
 std::string SweepCsvPath(const std::string& sweep);
 absl::Status WriteSweepTables(const std::string& sweep, const std::string& csv,

@@ -74,9 +74,11 @@ TEST(Checkpoints, ARunThatIsKilledGoesOnAsIfItHadNeverStopped) {
     ASSERT_TRUE(process.AwaitNobody());
   }
   EXPECT_FALSE(std::filesystem::exists(killed + "/summary.json"));
+  EXPECT_TRUE(std::filesystem::exists(killed + "/run.lock")) << "which holds nobody up";
   const Ended resumed = RunGrapevine({"train", "--resume=" + killed});
   EXPECT_EQ(resumed.exit_code, 0) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("goes on after round "));
+  EXPECT_FALSE(std::filesystem::exists(killed + "/run.lock"));
   ExpectSameFiles(killed, whole);
 
   const Ended again = RunGrapevine({"train", "--resume=" + killed});
@@ -113,6 +115,30 @@ TEST(Checkpoints, AFolderThatIsNoRunIsRefused) {
       EXPECT_THAT(ended.output, HasSubstr("--resume=" + path + ": is no run directory"));
     }
   }
+}
+
+// Neither a second run nor one that goes on from its checkpoints may write between its lines.
+TEST(Checkpoints, ARunDirectoryIsWrittenByOneProcessAtATime) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  GrapevineProcess holder(Checkpointed(run, 100000));
+  ASSERT_TRUE(Eventually([&] { return HasCheckpoint(run); })) << holder.output();
+  std::vector<std::string> overwriting = Checkpointed(run), node = overwriting;
+  overwriting.push_back("--overwrite");
+  std::vector<std::string> simulated = overwriting;
+  simulated[0] = "sim";
+  node[0] = "node";
+  node.insert(node.end(), {"--rank=0", "--world-size=3", "--master-addr=127.0.0.1",
+                           "--master-port=" + std::to_string(FreePort())});
+  for (const std::vector<std::string>& second :
+       {{"train", "--resume=" + run}, overwriting, simulated, node}) {
+    const Ended refused = RunGrapevine(second);
+    EXPECT_EQ(refused.exit_code, kOutput) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr(run + " is being written by process " +
+                                          std::to_string(holder.pid()) + " on "));
+  }
+  EXPECT_TRUE(HasCheckpoint(run)) << "nothing of it was removed";
+  EXPECT_FALSE(holder.Alive().empty()) << holder.output();
 }
 
 // Each on a disk of its own, as on hosts that share none.

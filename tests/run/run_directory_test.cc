@@ -53,8 +53,8 @@ TEST_F(RunDirectoryTest, HoldsTheConfiguration) {
   ASSERT_TRUE(CheckRunDirectory(config_).ok());
   const auto run = CreateRunDirectory(config_, now_);
   ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(*run, config_.out());
-  const auto read = ReadConfigFile(ConfigPath(*run));
+  EXPECT_EQ(run->path, config_.out());
+  const auto read = ReadConfigFile(ConfigPath(run->path));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->config.seed(), 7u);
   EXPECT_EQ(read->config.revision(), "abc");
@@ -71,6 +71,28 @@ TEST_F(RunDirectoryTest, IsNotReplacedUnasked) {
   EXPECT_EQ(why, config_.out() +
                      " holds an earlier run; choose another --out, or replace it with --overwrite");
   EXPECT_EQ(ErrorOf(CheckRunDirectory(config_)), why);
+}
+
+TEST_F(RunDirectoryTest, IsWrittenByOneAtATime) {
+  config_.set_overwrite(true);
+  absl::StatusOr<LockedFolder> first = CreateRunDirectory(config_, now_);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_TRUE(WriteSummary(config_.out(), Summary()).ok());
+  const std::string why = ErrorOf(CreateRunDirectory(config_, now_).status());
+  EXPECT_THAT(why, HasSubstr(config_.out() + " is being written by process "));
+  EXPECT_EQ(ErrorOf(CheckRunDirectory(config_)), why);
+  EXPECT_TRUE(fs::exists(SummaryPath(config_.out()))) << "nothing of it was removed";
+  first->lock.reset();
+  EXPECT_TRUE(CheckRunDirectory(config_).ok());
+  EXPECT_TRUE(CreateRunDirectory(config_, now_).ok());
+}
+
+// As by one that was killed before it had written anything else.
+TEST_F(RunDirectoryTest, MayBeAFolderWithALockThatNobodyHolds) {
+  fs::create_directories(config_.out());
+  Write(config_.out() + "/run.lock", "process 1 on a host of old");
+  EXPECT_TRUE(CheckRunDirectory(config_).ok());
+  EXPECT_TRUE(CreateRunDirectory(config_, now_).ok());
 }
 
 TEST_F(RunDirectoryTest, LosesOnlyItsOwnFilesWhenReplaced) {
@@ -135,8 +157,8 @@ TEST_F(RunDirectoryTest, HasADefaultThatTellsRunsApart) {
   const auto first = CreateRunDirectory(config_, now_);
   const auto second = CreateRunDirectory(config_, now_);
   fs::current_path(before);
-  EXPECT_EQ(*first, DefaultRunPath(config_, now_));
-  EXPECT_EQ(*second, *first + "-2");
+  EXPECT_EQ(first->path, DefaultRunPath(config_, now_));
+  EXPECT_EQ(second->path, first->path + "-2");
 }
 
 TEST_F(RunDirectoryTest, KeepsAHostileSpecInsideItsFolder) {

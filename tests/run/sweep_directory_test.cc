@@ -11,6 +11,7 @@
 #include "base/failure.h"
 #include "run/config/config_file.h"
 #include "run/records/run_directory.h"
+#include "run/records/run_lock.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 
@@ -62,7 +63,7 @@ class SweepDirectoryTest : public ::testing::Test {
 TEST_F(SweepDirectoryTest, SaysWhatTheSweepIs) {
   const auto sweep = CreateSweepDirectory(Cells({{"nodes", "8,4"}, {"seed", "7"}}), now_);
   ASSERT_TRUE(sweep.ok()) << sweep.status();
-  EXPECT_EQ(*sweep, out_);
+  EXPECT_EQ(sweep->path, out_);
   const std::string marker = testing::FileText(out_ + "/sweep.textproto");
   EXPECT_TRUE(marker.starts_with("# --nodes=8,4\n# --topology=ring,torus\n")) << marker;
   EXPECT_EQ(ReadConfigFile(out_ + "/sweep.textproto")->config.seed(), 7u);
@@ -83,6 +84,23 @@ TEST_F(SweepDirectoryTest, GoesOnWithTheSameSweepAlone) {
   // The same values in another order are the same cells, but another table.
   EXPECT_THAT(ErrorOf(Cells({{"topology", "torus,ring"}})), HasSubstr("torus,ring` is not in it"));
   EXPECT_TRUE(fs::exists(out_ + "/topology=ring/summary.json"));
+}
+
+TEST_F(SweepDirectoryTest, IsWrittenByOneAtATime) {
+  const auto sweep = CreateSweepDirectory(Cells({}), now_);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_THAT(ErrorOf(Cells({})), HasSubstr(out_ + " is being written by process "));
+}
+
+TEST_F(SweepDirectoryTest, ReplacesNoCellThatIsBeingWritten) {
+  ASSERT_TRUE(CreateSweepDirectory(Cells({}), now_).ok());
+  Finish("topology=ring");
+  const std::string cell = out_ + "/topology=ring";
+  const auto by_itself = LockFolder(cell, now_);
+  ASSERT_TRUE(by_itself.ok()) << by_itself.status();
+  const absl::Status replaced = CreateSweepDirectory(Cells({{"overwrite", "true"}}), now_).status();
+  EXPECT_THAT(replaced.message(), HasSubstr(cell + " is being written by process "));
+  EXPECT_TRUE(fs::exists(cell + "/summary.json"));
 }
 
 TEST_F(SweepDirectoryTest, NamesWhatIsGivenNoMore) {
@@ -168,8 +186,8 @@ TEST_F(SweepDirectoryTest, HasADefaultThatTellsSweepsApart) {
   const auto second = CreateSweepDirectory(cells, now_);
   fs::current_path(before);
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_EQ(*first, "runs/20251120-123323-sweep");
-  EXPECT_EQ(*second, *first + "-2");
+  EXPECT_EQ(first->path, "runs/20251120-123323-sweep");
+  EXPECT_EQ(second->path, first->path + "-2");
 }
 
 TEST_F(SweepDirectoryTest, IsOfAnyLists) {
