@@ -1,6 +1,7 @@
 #include "experiment/simulated/simulated_chaos.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -63,6 +64,29 @@ absl::Status VerdictOn(const Fault& fault, nanoseconds peer_timeout) {
   return absl::OkStatus();
 }
 
+// Of two that lose each other the first goes, but rank 0 stays (node/control/coordinator.h).
+Rank OfTwo(const Fault& fault) { return fault.ranks[0] != 0 ? fault.ranks[0] : fault.ranks[1]; }
+
+// Whom the others go on without, and after what time they know; no one if it passes or ends the run
+// of all.
+struct Loss {
+  Rank rank;
+  nanoseconds detection;
+};
+std::optional<Loss> LossBy(const Fault& fault, nanoseconds peer_timeout) {
+  switch (fault.kind) {
+    case FaultKind::kKill:
+      return Loss{fault.ranks[0], nanoseconds(0)};
+    case FaultKind::kCorrupt:
+      return Loss{OfTwo(fault), nanoseconds(0)};
+    case FaultKind::kStop:
+      if (fault.duration < peer_timeout) return std::nullopt;
+      return Loss{fault.ranks[0], peer_timeout};
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 SimulatedChaos::SimulatedChaos(const Experiment& experiment, FaultSchedule faults,
@@ -118,8 +142,9 @@ absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round rou
   const Fault& fault = *begun.fault;
   if (IsAboutTheDead(fault)) return absl::OkStatus();
   RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
-  if (!shrinks_ || fault.kind != FaultKind::kKill) return VerdictOn(fault, peer_timeout_);
-  simulation_->KillAt(fault.ranks[0], now);
+  const std::optional<Loss> loss = shrinks_ ? LossBy(fault, peer_timeout_) : std::nullopt;
+  if (!loss) return VerdictOn(fault, peer_timeout_);
+  simulation_->KillAt(loss->rank, now, loss->detection.count());
   return absl::OkStatus();
 }
 

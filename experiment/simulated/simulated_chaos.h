@@ -1,6 +1,6 @@
 // The faults of --chaos as they happen to simulated nodes: pauses take virtual time, and what ends
-// a run of real nodes ends the simulation with their verdict; with --on-failure=shrink, a node that
-// is killed dies alone.
+// a run of real nodes ends the simulation with their verdict; with --on-failure=shrink, the others
+// go on without a node that is killed, stopped for --peer-timeout or sends a wrong bit.
 #ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHAOS_H_
 #define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHAOS_H_
 

@@ -260,9 +260,10 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
   return At(rank, node.algorithm->round(), status);
 }
 
-void Simulation::KillAt(Rank rank, Nanoseconds when) {
+void Simulation::KillAt(Rank rank, Nanoseconds when, Nanoseconds detection) {
   if (!membership_)
     membership_ = std::make_unique<Membership>(options_.nodes, network_.get(), &queue_);
+  nodes_[rank].detection = detection;
   queue_.Push(
       std::max(when, now_),
       SimEvent{.kind = SimEventKind::kDeath, .version = 0, .index = static_cast<uint32_t>(rank)});
@@ -276,7 +277,7 @@ absl::Status Simulation::Kill(Rank rank) {
   node.mailbox.reset();
   exchange_->Kill(rank);
   if (parts_.observer != nullptr) RETURN_IF_ERROR(parts_.observer->OnDeath(rank, now_));
-  membership_->Lose(rank, now_ + options_.detection);
+  membership_->Lose(rank, now_ + node.detection);
   return absl::OkStatus();
 }
 

@@ -51,8 +51,6 @@ struct SimulationOptions {
   // All nodes begin in this round, at this time.
   Round begin = 0;
   Nanoseconds begin_time = 0;
-  // How long after a node's death the others know of it.
-  Nanoseconds detection = 0;
 };
 
 // All outlive the simulation; `effects`, `observer` and `interrupted` may be null.
@@ -86,10 +84,10 @@ class Simulation final : private StoreHost, private AlarmClock {
   absl::Status VisitState(Rank rank, StateVisitor& state) {
     return nodes_[rank].algorithm->VisitState(state, *this);
   }
-  // The node dies then, not before now: it does nothing any more. The others agree to go on without
-  // it; where their algorithm cannot (algorithm/membership/resilient_algorithm.h), Run ends with
-  // its error.
-  void KillAt(Rank rank, Nanoseconds when);
+  // The node dies then, not before now: it does nothing any more. So much later the others know of
+  // it, and agree to go on without it; where their algorithm cannot
+  // (algorithm/membership/resilient_algorithm.h), Run ends with its error.
+  void KillAt(Rank rank, Nanoseconds when, Nanoseconds detection = 0);
   bool alive(Rank rank) const { return !nodes_[rank].dead; }
   Rank nodes() const { return options_.nodes; }
   Rank living() const { return living_; }
@@ -138,6 +136,7 @@ class Simulation final : private StoreHost, private AlarmClock {
     Nanoseconds ended = 0;    // its last round
     Nanoseconds rested = -1;  // not yet: -1
     bool dead = false;
+    Nanoseconds detection = 0;  // of its death
   };
 
   Simulation(const SimulationOptions& options, SimulationParts parts);

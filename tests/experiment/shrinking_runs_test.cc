@@ -64,11 +64,11 @@ std::string NodeModel(const std::string& run, Rank rank) {
 TEST(ShrinkingRuns, NothingThatBefallsTheDeadEndsThem) {
   const ScratchFolder folder;
   const MortalResult result = RunMortals(
-      {{"chaos", "kill:rank=3:at=round:5,stop:rank=3:at=round:4:for=1h,cut:edge=2-3:at=40ms"}},
+      {{"chaos", "kill:rank=3:at=round:5,disk-full:rank=3:at=round:4,cut:edge=2-3:at=40ms"}},
       folder.File("run"));
-  EXPECT_FALSE(result.summary.ok()) << "a node that is stopped for good is not dead";
+  EXPECT_FALSE(result.summary.ok()) << "a node whose disk is full is not dead";
   const MortalResult dead = RunMortals(
-      {{"chaos", "kill:rank=3:at=round:5,stop:rank=3:at=40ms:for=1h,cut:edge=2-3:at=40ms"}},
+      {{"chaos", "kill:rank=3:at=round:5,disk-full:rank=3:at=40ms,cut:edge=2-3:at=40ms"}},
       folder.File("dead"));
   EXPECT_TRUE(dead.summary.ok()) << dead.summary.status();
 }
@@ -122,6 +122,25 @@ TEST(ShrinkingRuns, CountTheEpochsOfTheLiving) {
   EXPECT_LT(result.epochs[1], 40 * all);
   EXPECT_DOUBLE_EQ(result.epochs[3], result.epochs[1] + 40 * left);
   EXPECT_EQ(result.summary->epochs, result.epochs[3]);
+}
+
+TEST(ShrinkingRuns, GoOnWithoutThoseWhoAreStoppedOrSendWrongBits) {
+  const ScratchFolder folder;
+  std::string run;  // the last one
+  const auto time = [&](const std::string& chaos, Rank living) {
+    run = folder.File("run");
+    const MortalResult result = RunMortals({{"chaos", chaos}, {"peer_timeout", "2s"}}, run);
+    EXPECT_TRUE(result.summary.ok()) << chaos << ": " << result.summary.status();
+    if (!result.summary.ok()) return 0.0;
+    EXPECT_EQ(result.living.back(), living) << chaos;
+    return *result.summary->simulated_time_s;
+  };
+  const double whole = time("kill:rank=3:at=round:25", 7);
+  const double stopped = time("stop:rank=3:at=round:25:for=1h", 7);
+  EXPECT_NEAR(stopped - whole, 2, 0.1) << "the others have to wait for --peer-timeout";
+  EXPECT_NEAR(time("corrupt:edge=3-4:at=round:25", 7), whole, 0.1);
+  time("corrupt:edge=0-1:at=round:25,corrupt:edge=7-0:at=round:40", 6);
+  EXPECT_TRUE(std::filesystem::exists(NodeModel(run, 0))) << "rank 0 stays";
 }
 
 TEST(ShrinkingRuns, EndWhenNobodyIsLeft) {

@@ -28,7 +28,6 @@ struct MortalRun {
   std::string topology = "ring";
   std::string mixing = "metropolis";
   Rank nodes = 8;
-  Nanoseconds detection = 0;
   int window = 2;
   bool resilient = true;
   SimObserver* observer = nullptr;
@@ -67,7 +66,7 @@ struct MortalRun {
       return std::make_unique<NicNetwork>(
           nodes, NicOptions{.bandwidth = 0.125, .latency = kMillisecond}, clock);
     };
-    simulation = *Simulation::Make({.nodes = nodes, .detection = detection},
+    simulation = *Simulation::Make({.nodes = nodes},
                                    {.make_network = network,
                                     .make_algorithm = [this](Rank rank) { return Node(rank); },
                                     .vectors = &vectors,
@@ -93,12 +92,12 @@ TEST(Membership, WithoutADeathNothingTakesLonger) {
 // A gradient and a message of 8 ms, a round; the death, its detection, a latency each for the
 // question, the answer and the view, and the round that has to be done again.
 TEST(Membership, ADeathCostsItsDetectionAndLittleMore) {
-  MortalRun run{.topology = "ring", .detection = 500 * kMillisecond};
+  MortalRun run{.topology = "ring"};
   run.Make();
   MortalRun undisturbed;
   undisturbed.Make();
   ASSERT_TRUE(undisturbed.simulation->Run(kMortalRounds).ok());
-  run.simulation->KillAt(3, 200 * kMillisecond);
+  run.simulation->KillAt(3, 200 * kMillisecond, 500 * kMillisecond);
   const absl::Status status = run.simulation->Run(kMortalRounds);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_FALSE(run.simulation->alive(3));
@@ -130,13 +129,13 @@ TEST(Membership, AnyoneMayDieAtAnyTime) {
     run.algorithm = algorithms[random.Below(algorithms.size())];
     run.nodes = static_cast<Rank>(4 + 2 * random.Below(5));
     run.window = static_cast<int>(1 + random.Below(3));
-    run.detection = static_cast<Nanoseconds>(random.Below(300)) * kMillisecond;
     run.Make();
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << run.algorithm << " on "
                                       << run.topology << " of " << run.nodes);
     for (Rank rank = 0; rank < run.nodes - 1; ++rank) {
       if (random.Below(3) == 0) {
-        run.simulation->KillAt(rank, static_cast<Nanoseconds>(random.Below(1'500'000'000)));
+        run.simulation->KillAt(rank, static_cast<Nanoseconds>(random.Below(1'500'000'000)),
+                               static_cast<Nanoseconds>(random.Below(300)) * kMillisecond);
       }
     }
     const absl::Status status = run.simulation->Run(kMortalRounds);
