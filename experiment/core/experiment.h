@@ -23,7 +23,6 @@
 #include "experiment/core/run_plan.h"
 #include "kernels/vector/replica_layout.h"
 #include "model/network/compute_context.h"
-#include "model/problem/averaged_model.h"
 #include "model/problem/objective.h"
 #include "model/problem/problem.h"
 #include "optim/optimizer.h"
@@ -75,12 +74,8 @@ class Experiment {
   }
   // Of a neighbour's message (algorithm/number_check.h).
   double max_norm() const { return config_.has_max_norm() ? config_.max_norm() : kAnyNorm; }
-  // Which model is evaluated, and the bytes that all nodes together send to put it together once.
+  // Which model is evaluated.
   EvaluatedModel evaluated() const { return evaluated_; }
-  int64_t evaluation_bytes() const {
-    return evaluated_ == EvaluatedModel::kWorkersMean ? MergeBytes(workers_, layout().size)
-                                                      : layout().size * int64_t{sizeof(float)};
-  }
   // Of a run with this course, before its first evaluation.
   RunHorizon HorizonOf(RunCourse* course, bool settles_last = false) const;
 

@@ -47,7 +47,8 @@ absl::StatusOr<EvaluationRecord> EvaluateAverage(const AveragedModel& average,
                               .consensus_distance = average.consensus_distance,
                               .buffer_distance = average.buffer_distance,
                               .test_loss = plain.loss,
-                              .test_accuracy = plain.accuracy};
+                              .test_accuracy = plain.accuracy,
+                              .bytes_sent = average.bytes_sent};
   ASSIGN_OR_RETURN(const std::optional<Evaluation> recalibrated,
                    evaluator.EvaluateRecalibrated(average.model));
   if (recalibrated) {

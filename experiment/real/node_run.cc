@@ -288,8 +288,7 @@ void NodeRun::PrepareCollector() {
           .has_rounds = experiment_->has_rounds(),
           .measures_noise = experiment_->config().noise_scale(),
           .evaluated = [this](Round round) { return course_->Evaluated(round); },
-          .at = [this](Round completed) { return course_->At(completed); },
-          .evaluation_bytes = experiment_->evaluation_bytes()},
+          .at = [this](Round completed) { return course_->At(completed); }},
       [this](const RunMetrics& metrics) { Record(metrics); });
 }
 

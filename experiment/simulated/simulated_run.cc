@@ -47,8 +47,7 @@ SimulatedRun::SimulatedRun(const Experiment* experiment, SimulatedRunOptions opt
     : experiment_(experiment),
       options_(std::move(options)),
       course_(experiment->NewCourse()),
-      horizon_(experiment->HorizonOf(course_.get())),
-      meter_(experiment->evaluation_bytes()) {}
+      horizon_(experiment->HorizonOf(course_.get())) {}
 
 SimulatedRun::~SimulatedRun() = default;
 

@@ -1,6 +1,7 @@
 #include "model/problem/averaged_model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/status_macros.h"
 
@@ -58,10 +59,10 @@ AveragedModel AverageReplicas(const ReplicaLayout& layout, int64_t round,
 
 AveragedModel JoinShards(const ReplicaLayout& layout, int64_t round,
                          std::span<const SharedVector> shards) {
-  AveragedModel joined{.round = round, .model = NewSharedVector(layout.size)};
-  float* end = joined.model.data.get();
+  SharedVector whole = NewSharedVector(layout.size);
+  float* end = whole.data.get();
   for (const SharedVector& shard : shards) end = std::ranges::copy(shard.span(), end).out;
-  return joined;
+  return JoinedOf(round, std::move(whole));
 }
 
 }  // namespace grapevine

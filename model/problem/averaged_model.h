@@ -17,6 +17,17 @@
 
 namespace grapevine {
 
+// Sums of squared distances that a rank passes on with the mean of its subtree: for parameters
+// and for buffers.
+inline constexpr int64_t kMergeSums = 2;
+
+// Payload of the messages that merge the models of this many ranks up a tree: each but rank 0
+// sends the bytes of a replica, and the sums.
+inline int64_t MergeBytes(Rank ranks, int64_t replica_size) {
+  return (ranks - 1) *
+         (replica_size * int64_t{sizeof(float)} + kMergeSums * int64_t{sizeof(double)});
+}
+
 struct AveragedModel {
   int64_t round = 0;   // completed rounds
   SharedVector model;  // parameters and buffers
@@ -24,13 +35,22 @@ struct AveragedModel {
   // servers' weights there is neither.
   std::optional<double> consensus_distance;
   std::optional<double> buffer_distance;
+  int64_t bytes_sent = 0;  // payload, by all nodes together, to put it together
 };
+
+// The servers' weights, whose elements each sends once.
+inline AveragedModel JoinedOf(int64_t round, SharedVector whole) {
+  const int64_t bytes = whole.size * int64_t{sizeof(float)};
+  return {.round = round, .model = std::move(whole), .bytes_sent = bytes};
+}
 
 // From the mean of `nodes` replicas and the sums of their squared distances to it.
 inline AveragedModel AverageOf(int64_t round, SharedVector mean, const MergedDistances& sums,
                                double nodes, const ReplicaLayout& layout) {
-  AveragedModel average{
-      .round = round, .model = std::move(mean), .consensus_distance = sums.counted / nodes};
+  AveragedModel average{.round = round,
+                        .model = std::move(mean),
+                        .consensus_distance = sums.counted / nodes,
+                        .bytes_sent = MergeBytes(static_cast<Rank>(nodes), layout.size)};
   if (layout.size > layout.parameter_size) average.buffer_distance = sums.rest / nodes;
   return average;
 }
@@ -52,17 +72,6 @@ absl::StatusOr<AveragedModel> AverageFetched(
 // vector. The distances are absent.
 AveragedModel JoinShards(const ReplicaLayout& layout, int64_t round,
                          std::span<const SharedVector> shards);
-
-// Sums of squared distances that a rank passes on with the mean of its subtree: for parameters
-// and for buffers.
-inline constexpr int64_t kMergeSums = 2;
-
-// Payload of the messages that merge the models of this many ranks up a tree: each but rank 0
-// sends the bytes of a replica, and the sums.
-inline int64_t MergeBytes(Rank ranks, int64_t replica_size) {
-  return (ranks - 1) *
-         (replica_size * int64_t{sizeof(float)} + kMergeSums * int64_t{sizeof(double)});
-}
 
 }  // namespace grapevine
 

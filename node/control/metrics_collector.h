@@ -42,12 +42,10 @@ class MetricsCollector {
     // Whether a measurement of this round waits for an evaluation.
     std::function<bool(Round)> evaluated;
     std::function<TrainingPoint(Round completed)> at;
-    int64_t evaluation_bytes = 0;  // that all nodes send to average their models for one evaluation
   };
   using OnMetrics = std::function<void(const RunMetrics&)>;
 
-  MetricsCollector(Options options, OnMetrics emit)
-      : options_(std::move(options)), emit_(emit), meter_(options_.evaluation_bytes) {}
+  MetricsCollector(Options options, OnMetrics emit) : options_(std::move(options)), emit_(emit) {}
 
   // Before the first report: the run goes on from `round`, behind these measurements, at this time.
   void GoOnFrom(Round round, std::span<const RunMetrics> measured, double time_s);

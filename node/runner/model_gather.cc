@@ -98,7 +98,7 @@ absl::Status ModelGather::EndChunk(Rank peer, Tag tag) {
   if (shard.ended == chunks(shard)) shards_.erase(found);
   if (!shards_.empty()) return absl::OkStatus();
   own_ = {};
-  if (!server()) average_ = {.round = round_, .model = std::exchange(whole_, {})};
+  if (!server()) average_ = JoinedOf(round_, std::exchange(whole_, {}));
   return absl::OkStatus();
 }
 

@@ -72,8 +72,7 @@ void AddTotals(std::span<const NodeTotals> nodes, int64_t workers, Summary* summ
 
 void RunMeter::Resume(std::span<const RunMetrics> measured, double time_s) {
   for (const RunMetrics& metrics : measured) Remember(metrics, &latest_);
-  const int64_t sent = latest_.evaluation_bytes_sent_total.value_or(0);
-  evaluations_ = evaluation_bytes_ > 0 ? sent / evaluation_bytes_ : 0;
+  evaluation_bytes_ = latest_.evaluation_bytes_sent_total.value_or(0);
   time_s_ = time_s;
 }
 
@@ -86,7 +85,7 @@ RunMetrics RunMeter::Measure(const TrainingPoint& point, const RunWork& work,
                      .consensus_distance = work.consensus_distance,
                      .buffer_distance = work.buffer_distance,
                      .bytes_sent_total = work.bytes_sent,
-                     .evaluation_bytes_sent_total = evaluations_ * evaluation_bytes_,
+                     .evaluation_bytes_sent_total = evaluation_bytes_,
                      .samples_per_s = Rate(work.samples, work.time_s - time_s_),
                      .living = work.living};
   if (work.loss_sum && work.losses > 0) metrics.train_loss = Mean(*work.loss_sum, work.losses);
@@ -107,7 +106,7 @@ RunMetrics RunMeter::MeasureModel(const TrainingPoint& point, double time_s,
 }
 
 void RunMeter::AddEvaluation(const EvaluationRecord& evaluation, RunMetrics* metrics) {
-  metrics->evaluation_bytes_sent_total = ++evaluations_ * evaluation_bytes_;
+  metrics->evaluation_bytes_sent_total = evaluation_bytes_ += evaluation.bytes_sent;
   if (evaluation.consensus_distance) metrics->consensus_distance = evaluation.consensus_distance;
   metrics->buffer_distance = evaluation.buffer_distance;
   metrics->test_loss = evaluation.test_loss;

@@ -84,9 +84,6 @@ struct RunWork {
 // The measurements of a run, in ascending order of rounds. Thread-compatible.
 class RunMeter {
  public:
-  // `evaluation_bytes`: what all nodes send to merge their models for one evaluation.
-  explicit RunMeter(int64_t evaluation_bytes) : evaluation_bytes_(evaluation_bytes) {}
-
   // The run goes on behind these measurements, at this time.
   void Resume(std::span<const RunMetrics> measured, double time_s);
 
@@ -104,9 +101,8 @@ class RunMeter {
  private:
   void AddEvaluation(const EvaluationRecord& evaluation, RunMetrics* metrics);
 
-  const int64_t evaluation_bytes_;
-  int64_t evaluations_ = 0;
-  double time_s_ = 0;  // when work was measured last
+  int64_t evaluation_bytes_ = 0;  // sent for all evaluations
+  double time_s_ = 0;             // when work was measured last
   RunMetrics latest_;
 };
 

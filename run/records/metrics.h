@@ -67,6 +67,7 @@ struct EvaluationRecord {
   std::optional<double> test_accuracy;
   std::optional<double> test_loss_recalibrated;
   std::optional<double> test_accuracy_recalibrated;
+  int64_t bytes_sent = 0;  // by all nodes, to merge their models for it
 };
 
 // A line of RUN/node-RANK/metrics.jsonl: one node, written by itself.

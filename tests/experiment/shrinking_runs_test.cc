@@ -87,6 +87,8 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoDie) {
   EXPECT_EQ(result.summary->rounds, 80);
   EXPECT_TRUE(std::ranges::is_sorted(result.bytes)) << "what the lost have sent was sent";
   EXPECT_LT(result.bytes.back(), whole.bytes.back());
+  EXPECT_LT(*result.summary->evaluation_bytes_sent_total,
+            *whole.summary->evaluation_bytes_sent_total);
   EXPECT_NEAR(*result.summary->test_accuracy, *whole.summary->test_accuracy, 0.05);
   for (const Rank lost : {0, 3, 5}) EXPECT_FALSE(std::filesystem::exists(NodeModel(run, lost)));
   for (const Rank left : {1, 2, 4, 6, 7})

@@ -65,7 +65,7 @@ TEST(MeasureNode, NoiseIsTheMeanOverTheGradientsThatHaveIt) {
   EXPECT_DOUBLE_EQ(*line.gradient_square, 1);
   EXPECT_DOUBLE_EQ(*line.noise_scale, 6) << "the ratio of the means";
   const RunWork all{.time_s = 1, .noise = work.noise};
-  const RunMetrics run = RunMeter(0).Measure(kPoint, all, std::nullopt);
+  const RunMetrics run = RunMeter().Measure(kPoint, all, std::nullopt);
   EXPECT_EQ(run.gradient_variance, line.gradient_variance);
   EXPECT_EQ(run.noise_scale, line.noise_scale);
 }
@@ -115,7 +115,7 @@ TEST(AddTotals, WhereNothingWasAppliedThereIsNoStaleness) {
 }
 
 TEST(RunMeter, RatesCountFromTheLastWorkAndEvaluationsAddUp) {
-  RunMeter meter(/*evaluation_bytes=*/100);
+  RunMeter meter;
   RunWork work{.time_s = 2, .loss_sum = 30, .losses = 10, .samples = 80, .bytes_sent = 7};
   const RunMetrics first = meter.Measure(kPoint, work, std::nullopt);
   EXPECT_DOUBLE_EQ(*first.train_loss, 3);
@@ -124,23 +124,23 @@ TEST(RunMeter, RatesCountFromTheLastWorkAndEvaluationsAddUp) {
   EXPECT_EQ(first.evaluation_bytes_sent_total, 0);
   EXPECT_FALSE(first.test_accuracy.has_value());
 
-  const RunMetrics alone =
-      meter.MeasureModel({.round = 5, .epoch = 0.6}, /*time_s=*/1, {.test_accuracy = 0.5});
+  const RunMetrics alone = meter.MeasureModel({.round = 5, .epoch = 0.6}, /*time_s=*/1,
+                                              {.test_accuracy = 0.5, .bytes_sent = 100});
   EXPECT_EQ(alone.time_s, 2) << "time does not go back";
   EXPECT_EQ(alone.evaluation_bytes_sent_total, 100);
   EXPECT_FALSE(alone.samples_per_s.has_value());
 
   work.time_s = 4;
   const RunMetrics second =
-      meter.Measure({.round = 6}, work, EvaluationRecord{.test_accuracy = 0.75});
+      meter.Measure({.round = 6}, work, EvaluationRecord{.test_accuracy = 0.75, .bytes_sent = 60});
   EXPECT_DOUBLE_EQ(*second.samples_per_s, 40);
-  EXPECT_EQ(second.evaluation_bytes_sent_total, 200);
+  EXPECT_EQ(second.evaluation_bytes_sent_total, 160) << "of fewer nodes";
   EXPECT_EQ(meter.latest().round, 6);
   EXPECT_EQ(meter.latest().test_accuracy, 0.75);
 }
 
 TEST(RunMeter, AnEvaluationKnowsDistancesBetter) {
-  RunMeter meter(0);
+  RunMeter meter;
   const RunWork work{.time_s = 1, .consensus_distance = 0.3};
   EXPECT_EQ(meter.Measure(kPoint, work, std::nullopt).consensus_distance, 0.3);
   EXPECT_EQ(
