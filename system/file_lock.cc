@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -71,6 +72,10 @@ absl::StatusOr<FileLock> FileLock::Take(const std::string& path,
     }
     std::this_thread::sleep_until(std::min(now + retry, deadline));
   }
+}
+
+void FileLock::RemoveFile(const std::string& path) const {
+  if (IsAt(path, file_.get())) unlink(path.c_str());
 }
 
 bool FileLock::IsHeld(const std::string& path) {

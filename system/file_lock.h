@@ -21,6 +21,9 @@ class FileLock {
   static absl::StatusOr<FileLock> Take(const std::string& path,
                                        std::chrono::steady_clock::time_point deadline);
 
+  // Removes the file at `path`, if it is the one that is held: not another's that has its place.
+  void RemoveFile(const std::string& path) const;
+
   // Whether somebody holds it, as far as this process can see; creates and takes nothing.
   static bool IsHeld(const std::string& path);
 

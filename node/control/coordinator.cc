@@ -311,11 +311,17 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
 }
 
 // Rank 0's role does not move: who cannot do with rank 0 is the one that goes, unless that is said
-// by more than half.
+// by more than half of those who live or went for that.
 Rank Coordinator::Blamed(Rank reporter, Rank culprit, Failure kind) {
   if (!agreement_ || culprit != 0 || kind != Failure::kPeerLost) return culprit;
   without_rank_zero_.insert(reporter);
-  return 2 * static_cast<Rank>(without_rank_zero_.size()) > world_size() ? 0 : reporter;
+  const auto gone = std::ranges::count_if(without_rank_zero_,
+                                          [this](Rank rank) { return !members_.contains(rank); });
+  if (2 * without_rank_zero_.size() <= members_.size() + static_cast<size_t>(gone)) return reporter;
+  // Of the others: the same break, from rank 0's side or before this was known.
+  std::erase_if(accusations_,
+                [this](const auto& entry) { return without_rank_zero_.contains(entry.first); });
+  return 0;
 }
 
 // A node that ended at another round has a model other than the run's, and leaves its neighbours
@@ -548,7 +554,7 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
   ranks_.erase(session);
   members_.erase(lost);
   std::erase_if(accusations_, [lost](const auto& entry) {
-    return entry.first == lost || entry.second.reporter == lost;
+    return entry.first == lost || (entry.second.reporter == lost && entry.first != 0);
   });
   // They have waited for it, maybe: nobody is stuck before that has had its effect.
   for (auto& [rank, member] : members_) member.moved = now_;

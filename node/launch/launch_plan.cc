@@ -246,8 +246,11 @@ Time LaunchPlan::HeldUntil(const Child& child) const {
   if (child.ended || child.killed || child.held_since == kNever || interrupted()) return kNever;
   if (failed_) return child.paused_until < GivenUpAt() ? kNever : child.held_since;
   if (finished_ == kNever) return kNever;
-  if (options_.survives) return std::max(child.held_since, finished_);  // it was left out
-  return After(std::max(child.held_since, finished_), options_.grace);
+  const Time since = std::max(child.held_since, finished_);
+  const Time patience = After(since, options_.grace);
+  const bool left_out =
+      options_.survives && &child != &children_.front() && child.paused_until > patience;
+  return left_out ? since : patience;
 }
 
 void LaunchPlan::BeginEnd(Time terminate_at) {

@@ -48,7 +48,9 @@ RunLock::RunLock(std::string path, std::optional<FileLock> lock)
     : path_(std::move(path)), lock_(std::move(lock)) {}
 
 // Before it is released, so that nobody removes the next one's.
-RunLock::~RunLock() { unlink(path_.c_str()); }
+RunLock::~RunLock() {
+  if (lock_) lock_->RemoveFile(path_);
+}
 
 absl::StatusOr<std::unique_ptr<const RunLock>> RunLock::Take(const std::string& folder,
                                                              absl::Time now) {

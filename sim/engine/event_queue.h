@@ -105,7 +105,7 @@ enum class SimEventKind : uint32_t {
   kCredits,     // node `index` may have credits that were held
   kNotice,      // notice `index` of one node has reached another
   kReceipt,     // the sender of message `index` learns that it is there
-  kDeath,       // of node `index`
+  kDeath,       // `index` of those that were ordered
   kMembership,  // news `index` of who goes on
 };
 

@@ -146,7 +146,7 @@ absl::Status Simulation::Handle(const SimEvent& event) {
       exchange_->OnCredits(static_cast<Rank>(event.index), now_);
       return absl::OkStatus();
     case SimEventKind::kDeath:
-      return Kill(static_cast<Rank>(event.index));
+      return Kill(deaths_[event.index].rank, deaths_[event.index].detection);
     case SimEventKind::kMembership:
       return OnMembership(event.index);
   }
@@ -263,13 +263,13 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
 void Simulation::KillAt(Rank rank, Nanoseconds when, Nanoseconds detection) {
   if (!membership_)
     membership_ = std::make_unique<Membership>(options_.nodes, network_.get(), &queue_);
-  nodes_[rank].detection = detection;
-  queue_.Push(
-      std::max(when, now_),
-      SimEvent{.kind = SimEventKind::kDeath, .version = 0, .index = static_cast<uint32_t>(rank)});
+  queue_.Push(std::max(when, now_), SimEvent{.kind = SimEventKind::kDeath,
+                                             .version = 0,
+                                             .index = static_cast<uint32_t>(deaths_.size())});
+  deaths_.push_back({rank, detection});
 }
 
-absl::Status Simulation::Kill(Rank rank) {
+absl::Status Simulation::Kill(Rank rank, Nanoseconds detection) {
   Node& node = nodes_[rank];
   if (std::exchange(node.dead, true)) return absl::OkStatus();
   if (node.rested >= 0) --resting_;
@@ -277,7 +277,7 @@ absl::Status Simulation::Kill(Rank rank) {
   node.mailbox.reset();
   exchange_->Kill(rank);
   if (parts_.observer != nullptr) RETURN_IF_ERROR(parts_.observer->OnDeath(rank, now_));
-  membership_->Lose(rank, now_ + node.detection);
+  membership_->Lose(rank, now_ + detection);
   return absl::OkStatus();
 }
 

@@ -136,7 +136,6 @@ class Simulation final : private StoreHost, private AlarmClock {
     Nanoseconds ended = 0;    // its last round
     Nanoseconds rested = -1;  // not yet: -1
     bool dead = false;
-    Nanoseconds detection = 0;  // of its death
   };
 
   Simulation(const SimulationOptions& options, SimulationParts parts);
@@ -161,7 +160,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   absl::Status OnNotice(uint32_t index);
   absl::Status OnReceipt(MessageId id);
   absl::Status Resume(Rank rank);
-  absl::Status Kill(Rank rank);
+  absl::Status Kill(Rank rank, Nanoseconds detection);
   absl::Status OnMembership(uint32_t news);
   // Ends what is under way between the current node and those that are not in its view.
   void LeaveOut(const View& view);
@@ -197,6 +196,11 @@ class Simulation final : private StoreHost, private AlarmClock {
   const SimulationOptions options_;
   const SimulationParts parts_;
   SimQueue queue_;
+  struct Death {
+    Rank rank;
+    Nanoseconds detection;
+  };
+  std::vector<Death> deaths_;  // all: events point at them
   std::unique_ptr<NetworkModel> network_;
   std::unique_ptr<MessageExchange> exchange_;
   std::unique_ptr<Membership> membership_;  // where somebody is to die

@@ -123,6 +123,28 @@ TEST_F(CoordinatorSurvival, WhomMostHaveLostIsToBlameThoughItIsRankZero) {
   EXPECT_THAT(std::string(coordinator_->verdict().message()), HasSubstr("rank 3 lost rank 0"));
 }
 
+TEST_F(CoordinatorSurvival, MostAreNotLeftOutBecauseRankZeroHasLostThemToo) {
+  BeginRunning(3);
+  for (const Rank rank : {1, 2}) Fail(0, rank, "rank 0 lost a neighbour", Failure::kPeerLost);
+  Pass(milliseconds(500));
+  for (const Rank rank : {1, 2}) {
+    Fail(rank, 0, "rank " + std::to_string(rank) + " lost rank 0", Failure::kPeerLost);
+  }
+  Pass(milliseconds(3000));
+  EXPECT_EQ(Class(), Failure::kPeerLost);
+  EXPECT_THAT(std::string(coordinator_->verdict().message()), HasSubstr("rank 2 lost rank 0"));
+}
+
+TEST_F(CoordinatorSurvival, TheLongDeadDoNotSpeakForRankZero) {
+  BeginRunning(5);
+  for (const Rank rank : {3, 4}) Die(rank);
+  for (const Rank rank : {1, 2}) {
+    Fail(rank, 0, "rank " + std::to_string(rank) + " lost rank 0", Failure::kPeerLost);
+  }
+  Pass(milliseconds(3000));
+  EXPECT_EQ(Class(), Failure::kPeerLost);
+}
+
 TEST_F(CoordinatorSurvival, WhoSaysThatRankZeroSendsNanIsNotToBlame) {
   BeginRunning(4);
   Fail(1, 0, "rank 0 sent NaN to rank 1", Failure::kDiverged);

@@ -297,6 +297,24 @@ TEST(LaunchPlan, AChildThatGoesOnSoonIsNotKilledWhenTheOthersEnd) {
   EXPECT_EQ(SignalsAt(lost, kStart), (Signals{{0, SIGKILL}}));
 }
 
+TEST(LaunchPlan, WhereNodesGoOnWhoIsStoppedForAMomentIsNotKilledWhenTheOthersHaveTrained) {
+  using Signals = std::vector<std::pair<Rank, int>>;
+  for (const Rank stopped : {0, 1}) {
+    LaunchPlan plan({.nodes = 2, .survives = true}, kStart);
+    plan.OnStarted(10);
+    plan.OnListening();
+    plan.OnStarted(11);
+    plan.OnPause(stopped, milliseconds(500), kStart);
+    EXPECT_EQ(SignalsAt(plan, kStart), (Signals{{stopped, SIGSTOP}}));
+    plan.OnHeld(stopped, true, kStart);
+    plan.OnEnded(1 - stopped, 0, kStart);
+    EXPECT_EQ(SignalsAt(plan, kStart), Signals{});
+    EXPECT_EQ(SignalsAt(plan, kStart + milliseconds(500)), (Signals{{stopped, SIGCONT}}));
+    plan.OnEnded(stopped, 0, kStart + milliseconds(600));
+    EXPECT_TRUE(plan.Outcome().ok());
+  }
+}
+
 TEST(LaunchPlan, WhoIsGoneOrUnknownIsNotStopped) {
   LaunchPlan plan = TwoRunning();
   plan.OnPause(1, milliseconds(500), kStart);

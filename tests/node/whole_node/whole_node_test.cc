@@ -382,6 +382,9 @@ void ExpectThatTheLivingGoOn(const RunPlan& plan, SimulatedRun& run) {
   for (Rank rank = 0; rank < plan.nodes; ++rank) {
     if (!apart[rank]) continue;
     spared[rank] = run.node(rank).ending()->ok();
+    if (!spared[rank]) {
+      ASSERT_EQ(FailureOf(*run.node(rank).ending()), Failure::kPeerLost) << "rank " << rank;
+    }
     if (!spared[rank]) furthest = std::max(furthest, run.node(rank).round());
   }
   // Where an evaluation is missed, the run does not go beyond the next one before that is known.
