@@ -509,10 +509,24 @@ void Coordinator::JudgeStuck() {
     }
   }
   if (chain.empty() || still < options_.peer_timeout * 3 / 2) return;
-  Abort(-1, Failure::kPeerLost,
-        absl::StrCat("the run is stuck: every node is alive, but nothing has moved for ",
-                     HumanSeconds(still), " (", Flag("--peer-timeout", options_.peer_timeout),
-                     "): ", absl::StrJoin(chain, ", ")));
+  const std::string message = absl::StrCat(
+      "the run is stuck: every node is alive, but nothing has moved for ", HumanSeconds(still),
+      " (", Flag("--peer-timeout", options_.peer_timeout), "): ", absl::StrJoin(chain, ", "));
+  const std::optional<Rank> apart = agreement_ ? ApartFromItsNeighbour() : std::nullopt;
+  apart ? Lose(*apart, Failure::kPeerLost, message) : Abort(-1, Failure::kPeerLost, message);
+}
+
+// What it has sent does not come through, though it may not know: it may be done already.
+std::optional<Rank> Coordinator::ApartFromItsNeighbour() {
+  for (const auto& [rank, member] : members_) {
+    if (member.heartbeat.waiting_for().empty()) continue;
+    const auto neighbour = members_.find(member.heartbeat.waiting_for(0));
+    if (neighbour == members_.end()) continue;
+    const Member& waited = neighbour->second;
+    if (waited.done_below != round_limit_ && !waited.heartbeat.waiting_for().empty()) continue;
+    return Blamed(rank, neighbour->first, Failure::kPeerLost);
+  }
+  return std::nullopt;
 }
 
 // Only a node that waits for nobody can be called slow.

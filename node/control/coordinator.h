@@ -174,6 +174,8 @@ class Coordinator {
   void JudgeSilence();
   void JudgeAccusation();
   void JudgeStuck();
+  // Whom another waits for that itself waits for nobody, or that other where it is rank 0.
+  std::optional<Rank> ApartFromItsNeighbour();
   void JudgeSlow();
   // The run ends, or goes on without the culprit.
   void Lose(Rank culprit, Failure failure, const std::string& message);

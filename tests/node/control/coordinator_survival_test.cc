@@ -145,6 +145,20 @@ TEST_F(CoordinatorSurvival, TheLongDeadDoNotSpeakForRankZero) {
   EXPECT_EQ(Class(), Failure::kPeerLost);
 }
 
+TEST_F(CoordinatorSurvival, WhoseLastMessagesDoNotComeThroughIsLeftOut) {
+  BeginRunning(3);
+  Done(1, 100);
+  Done(2, 100);
+  const auto wait = [&] {
+    Beat(0, 99, {2});
+    Beat(1, 100);
+    Beat(2, 100);
+  };
+  Pass(milliseconds(7000), wait);
+  EXPECT_THAT(lost_, ElementsAre(2));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
 TEST_F(CoordinatorSurvival, WhoSaysThatRankZeroSendsNanIsNotToBlame) {
   BeginRunning(4);
   Fail(1, 0, "rank 0 sent NaN to rank 1", Failure::kDiverged);

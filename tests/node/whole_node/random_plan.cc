@@ -132,7 +132,6 @@ std::vector<Fault> Deaths(const RunPlan& plan) {
   Draw draw(~plan.seed);
   using Kind = Fault::Kind;
   std::vector<Fault> deaths;
-  Rank cut = 0;  // from rank 0
   const nanoseconds most = plan.rounds * (plan.gradient + plan.latency + plan.jitter);
   for (Rank rank = 1; rank < plan.nodes; ++rank) {
     if (draw.OneIn(2)) continue;
@@ -141,9 +140,16 @@ std::vector<Fault> Deaths(const RunPlan& plan) {
                       .at = draw.Between(nanoseconds(0), draw.OneIn(2) ? most : 3 * most),
                       .a = rank,
                       .lasts = draw.Between(2 * plan.peer_timeout, 10 * plan.peer_timeout)});
-    // Whom more than half have lost is to blame.
-    Fault& death = deaths.back();
-    if (death.kind == Kind::kCut && 2 * ++cut > plan.nodes) death.kind = Kind::kKill;
+  }
+  // Rank 0, whom more than half have lost, would be to blame.
+  size_t cuts = static_cast<size_t>(plan.nodes) - deaths.size();  // at most as many as are spared
+  for (Fault& death : deaths) {
+    if (death.kind != Kind::kCut) continue;
+    if (cuts == 0) {
+      death.kind = Kind::kKill;
+    } else {
+      --cuts;
+    }
   }
   std::ranges::sort(deaths, {}, &Fault::at);
   return deaths;
