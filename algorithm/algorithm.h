@@ -78,8 +78,6 @@ struct AlgorithmOptions {
   RunLength length = {};
   // For an algorithm's random choices, the same at all nodes.
   uint64_t seed = 1;
-  // How many nodes the run began with, where some are lost since; 0: those of the mixing.
-  Rank began_with = 0;
 };
 
 // The algorithm that `spec` names ("NAME:key=value") among the registered ones

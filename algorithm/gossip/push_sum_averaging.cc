@@ -1,6 +1,5 @@
 #include "algorithm/gossip/push_sum_averaging.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -61,7 +60,7 @@ void PushSumAveraging::VisitState(StateVisitor& state) {
 absl::Status PushSumAveraging::On(const Received& event, Host&) {
   ASSIGN_OR_RETURN(Slot* const slot, TakeIn(event.from, event.tag));
   slot->weight = event.note.weight;
-  const Rank nodes = std::max(options_.mixing->topology().size(), options_.began_with);
+  const Rank nodes = options_.mixing->topology().size();
   if (slot->weight > 0 && slot->weight <= nodes * kRounding) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("the replica of rank ", event.from, " for round ",
                                           event.tag.index, " has a push-sum weight of ",

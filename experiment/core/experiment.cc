@@ -217,8 +217,7 @@ AlgorithmOptions Experiment::OptionsFor(Rank rank, const RunCourse* course) cons
           .learning_rate = [course](Round round) { return course->LearningRate(round); },
           .window = WindowFor(rank),
           .length = length(),
-          .seed = config_.seed(),
-          .began_with = config_.nodes()};
+          .seed = config_.seed()};
 }
 
 absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(

@@ -21,7 +21,6 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds kMissingNoticeInterval{10000};
 // The least time that a rank accused by a peer has to speak for itself.
-constexpr milliseconds kMaxHearing{1000};
 constexpr size_t kMaxNamed = 8;
 // Refusals that are reported one by one within kMissingNoticeInterval.
 constexpr int64_t kRefusalsTold = 8;
@@ -60,6 +59,9 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
     : options_(std::move(options)),
       round_limit_(options_.round_limit),
       refusals_told_(kRefusalsTold, kMissingNoticeInterval),
+      accusations_({.members = options_.own.world_size(),
+                    .peer_timeout = options_.peer_timeout,
+                    .resilient = options_.resilient}),
       gather_until_(now + options_.rendezvous_timeout),
       next_missing_notice_(now + kMissingNoticeInterval),
       now_(now) {
@@ -161,7 +163,7 @@ void Coordinator::Advance(SteadyTime now) {
   now_ = now;
   if (gap < options_.peer_timeout / 2) return;
   for (auto& [rank, member] : members_) member.last_heard += gap;
-  for (auto& [culprit, accusation] : accusations_) accusation.at += gap;
+  accusations_.Postpone(gap);
   if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
     Abort(0, Failure::kPeerLost,
           absl::StrCat("rank 0 itself stood still for ", HumanSeconds(gap),
@@ -304,24 +306,9 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
     return IsOfOneNode(kind) ? Lose(reporter, kind, InTheNameOf(reporter, message))
                              : Abort(reporter, kind, InTheNameOf(reporter, message));
   }
-  const Rank culprit = Blamed(reporter, failure.culprit(), kind);
-  if (!members_.contains(culprit)) return;           // left out already
-  if (!accusations_.empty() && !agreement_) return;  // one is enough
-  accusations_.try_emplace(culprit, Accusation{reporter, kind, message, now_});
-}
-
-// Rank 0's role does not move: who cannot do with rank 0 is the one that goes, unless that is said
-// by more than half of those who live or went for that.
-Rank Coordinator::Blamed(Rank reporter, Rank culprit, Failure kind) {
-  if (!agreement_ || culprit != 0 || kind != Failure::kPeerLost) return culprit;
-  without_rank_zero_.insert(reporter);
-  const auto gone = std::ranges::count_if(without_rank_zero_,
-                                          [this](Rank rank) { return !members_.contains(rank); });
-  if (2 * without_rank_zero_.size() <= members_.size() + static_cast<size_t>(gone)) return reporter;
-  // Of the others: the same break, from rank 0's side or before this was known.
-  std::erase_if(accusations_,
-                [this](const auto& entry) { return without_rank_zero_.contains(entry.first); });
-  return 0;
+  const Rank culprit = accusations_.Blamed(reporter, failure.culprit(), kind);
+  if (!members_.contains(culprit)) return;  // left out already
+  accusations_.Add({culprit, reporter, kind, message}, now_);
 }
 
 // A node that ended at another round has a model other than the run's, and leaves its neighbours
@@ -475,21 +462,13 @@ void Coordinator::JudgeSilence() {
                     Flag("--peer-timeout", options_.peer_timeout), " is how long that may last)"));
 }
 
-// The end of a dead node's own connection says most, and on a busy host it may be read late. The
-// connection is only known to be alive once the accused has spoken after its hearing: earlier
-// messages may come from a node that is dead by now.
 void Coordinator::JudgeAccusation() {
-  const nanoseconds hearing = std::min<nanoseconds>(kMaxHearing, options_.peer_timeout / 4);
-  const auto heard = std::ranges::find_if(accusations_, [&](const auto& entry) {
-    const auto& [culprit, accusation] = entry;
-    return members_.at(culprit).last_heard >= accusation.at + hearing ||
-           now_ >= accusation.at + options_.peer_timeout / 2;
-  });
-  if (heard == accusations_.end()) return;
-  const auto& [culprit, accusation] = *heard;
-  const Member& accused = members_.at(culprit);
-  Lose(culprit, accusation.failure,
-       absl::StrCat(accusation.message, "; rank 0 heard from rank ", culprit, " ",
+  const std::optional<Accusation> heard =
+      accusations_.Heard(now_, [this](Rank rank) { return members_.at(rank).last_heard; });
+  if (!heard) return;
+  const Member& accused = members_.at(heard->culprit);
+  Lose(heard->culprit, heard->failure,
+       absl::StrCat(heard->message, "; rank 0 heard from rank ", heard->culprit, " ",
                     HumanSeconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
 }
 
@@ -509,22 +488,23 @@ void Coordinator::JudgeStuck() {
     }
   }
   if (chain.empty() || still < options_.peer_timeout * 3 / 2) return;
-  const std::string message = absl::StrCat(
-      "the run is stuck: every node is alive, but nothing has moved for ", HumanSeconds(still),
-      " (", Flag("--peer-timeout", options_.peer_timeout), "): ", absl::StrJoin(chain, ", "));
-  const std::optional<Rank> apart = agreement_ ? ApartFromItsNeighbour() : std::nullopt;
-  apart ? Lose(*apart, Failure::kPeerLost, message) : Abort(-1, Failure::kPeerLost, message);
+  const std::string why = absl::StrCat("nothing has moved for ", HumanSeconds(still), " (",
+                                       Flag("--peer-timeout", options_.peer_timeout),
+                                       "): ", absl::StrJoin(chain, ", "));
+  if (const std::optional<Rank> apart = agreement_ ? ApartAtTheEnd() : std::nullopt) {
+    return Lose(*apart, Failure::kPeerLost,
+                absl::StrCat("rank ", *apart, " is alive, but cut off from a neighbour: ", why));
+  }
+  Abort(-1, Failure::kPeerLost, absl::StrCat("the run is stuck: every node is alive, but ", why));
 }
 
-// What it has sent does not come through, though it may not know: it may be done already.
-std::optional<Rank> Coordinator::ApartFromItsNeighbour() {
+// Who is done does not know that what it has sent last does not come through.
+std::optional<Rank> Coordinator::ApartAtTheEnd() {
   for (const auto& [rank, member] : members_) {
-    if (member.heartbeat.waiting_for().empty()) continue;
-    const auto neighbour = members_.find(member.heartbeat.waiting_for(0));
-    if (neighbour == members_.end()) continue;
-    const Member& waited = neighbour->second;
-    if (waited.done_below != round_limit_ && !waited.heartbeat.waiting_for().empty()) continue;
-    return Blamed(rank, neighbour->first, Failure::kPeerLost);
+    if (member.done_below == round_limit_) continue;
+    const auto awaited = members_.find(member.heartbeat.waiting_for(0));
+    if (awaited == members_.end() || awaited->second.done_below != round_limit_) continue;
+    return accusations_.Blamed(rank, awaited->first, Failure::kPeerLost);
   }
   return std::nullopt;
 }
@@ -567,9 +547,7 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
   TellEnd(session, absl::StrCat("the others go on without it: ", message), failure, lost);
   ranks_.erase(session);
   members_.erase(lost);
-  std::erase_if(accusations_, [lost](const auto& entry) {
-    return entry.first == lost || (entry.second.reporter == lost && entry.first != 0);
-  });
+  accusations_.LeaveOut(lost);
   // They have waited for it, maybe: nobody is stuck before that has had its effect.
   for (auto& [rank, member] : members_) member.moved = now_;
   output_.lost.push_back(lost);

@@ -42,6 +42,7 @@
 #include "algorithm/membership/view_agreement.h"
 #include "base/failure.h"
 #include "base/ids.h"
+#include "node/control/accusations.h"
 #include "node/control/budget_desk.h"
 #include "node/control/control.pb.h"
 #include "node/control/notice_throttle.h"
@@ -130,13 +131,6 @@ class Coordinator {
     std::optional<Round> done_below;
     Round slow_noticed = -1;
   };
-  // A peer's accusation of a rank, held back until that rank has had time to speak.
-  struct Accusation {
-    Rank reporter;
-    Failure failure;
-    std::string message;
-    SteadyTime at;
-  };
 
   void Advance(SteadyTime now);
   void Register(SessionId session, const control::Registration& registration);
@@ -156,8 +150,6 @@ class Coordinator {
   void OnRound(Member& member, Round round);
   std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
-  // Who is lost when one loses the other.
-  Rank Blamed(Rank reporter, Rank culprit, Failure kind);
   void OnSteps(Rank rank, const control::Steps& steps);
   // Passes on what the budget's desk has to tell.
   void SendLimits();
@@ -174,8 +166,8 @@ class Coordinator {
   void JudgeSilence();
   void JudgeAccusation();
   void JudgeStuck();
-  // Whom another waits for that itself waits for nobody, or that other where it is rank 0.
-  std::optional<Rank> ApartFromItsNeighbour();
+  // Of a stuck run, in which all wait who are not done: who goes when one waits for one that is.
+  std::optional<Rank> ApartAtTheEnd();
   void JudgeSlow();
   // The run ends, or goes on without the culprit.
   void Lose(Rank culprit, Failure failure, const std::string& message);
@@ -198,8 +190,7 @@ class Coordinator {
   std::map<Rank, std::string> absences_;  // why a rank is not there, as far as that is known
   std::set<Rank> latecomers_;             // have yet to hear that the run cannot begin
   NoticeThrottle refusals_told_;
-  std::map<Rank, Accusation> accusations_;  // by the culprit
-  std::set<Rank> without_rank_zero_;        // have lost rank 0, where nodes go on without the lost
+  Accusations accusations_;
   std::optional<ViewAgreement> agreement_;  // while it runs, if nodes go on without the lost
   uint32_t ballot_ = 0;
   bool limit_final_ = false;

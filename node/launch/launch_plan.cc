@@ -238,13 +238,12 @@ Time LaunchPlan::FinishDeadline() const {
   return ending() || finished_ == kNever ? kNever : After(finished_, options_.finish_timeout);
 }
 
-LaunchPlan::Time LaunchPlan::GivenUpAt() const { return std::min(terminate_at_, kill_at_); }
-
 // It gets neither the verdict nor SIGTERM, unless it goes on by then: a failed run need not wait
 // for it. In a successful one, the user may be about to continue it.
 Time LaunchPlan::HeldUntil(const Child& child) const {
   if (child.ended || child.killed || child.held_since == kNever || interrupted()) return kNever;
-  if (failed_) return child.paused_until < GivenUpAt() ? kNever : child.held_since;
+  const bool goes_on_in_time = child.paused_until < std::min(terminate_at_, kill_at_);
+  if (failed_) return goes_on_in_time ? kNever : child.held_since;
   if (finished_ == kNever) return kNever;
   const Time since = std::max(child.held_since, finished_);
   const Time patience = After(since, options_.grace);

@@ -118,8 +118,6 @@ class LaunchPlan {
   bool awaiting_port() const { return !listening_ && !ending() && options_.nodes > 1; }
   // When the remaining children get SIGTERM although nothing failed.
   Time FinishDeadline() const;
-  // When those who are left are told to end, or killed.
-  Time GivenUpAt() const;
   // When a stopped child is killed.
   Time HeldUntil(const Child& child) const;
   // The remaining children get SIGTERM at that time, unless it is due earlier.

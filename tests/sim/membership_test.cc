@@ -44,8 +44,7 @@ struct MortalRun {
                                      .mixing = living.mixing,
                                      .learning_rate = [](Round) { return 0.1; },
                                      .window = window,
-                                     .length = {.rounds = kMortalRounds},
-                                     .began_with = nodes});
+                                     .length = {.rounds = kMortalRounds}});
   }
   absl::StatusOr<std::unique_ptr<Algorithm>> Node(Rank rank) {
     const View first = FirstView(nodes);

@@ -489,7 +489,6 @@ std::unique_ptr<Algorithm> Cluster::MakeResilient(const AlgorithmOptions& option
     ASSIGN_OR_RETURN(const LivingMixing living, mixings_->Of(view));
     node.rank = rank;
     node.mixing = living.mixing;
-    node.began_with = options_.nodes;
     return MakeAlgorithm(options_.algorithm, std::move(node));
   };
   auto made = ResilientAlgorithm::Make({.self = options.rank,

@@ -23,6 +23,9 @@ class CoordinatorSurvival : public CoordinatorRun {
     coordinator_->OnClosed(rank, "connection lost", now_);
     Collect();
   }
+  void LoseRankZero(Rank rank) {
+    Fail(rank, 0, "rank " + std::to_string(rank) + " lost rank 0", Failure::kPeerLost);
+  }
   void Promise(Rank rank, uint32_t ballot, Round round) {
     control::Report report;
     report.mutable_promise()->set_ballot(ballot);
@@ -105,9 +108,9 @@ TEST_F(CoordinatorSurvival, AnAccusationFallsWithItsReporter) {
 
 TEST_F(CoordinatorSurvival, OfTwoThatLoseEachOtherRankZeroStays) {
   BeginRunning(4);
-  Fail(1, 0, "rank 1 lost rank 0", Failure::kPeerLost);
+  LoseRankZero(1);
   Fail(0, 1, "rank 0 lost rank 1", Failure::kPeerLost);
-  Fail(2, 0, "rank 2 lost rank 0", Failure::kPeerLost);
+  LoseRankZero(2);
   Pass(milliseconds(3000));
   EXPECT_THAT(lost_, ElementsAre(1, 2));
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
@@ -115,9 +118,7 @@ TEST_F(CoordinatorSurvival, OfTwoThatLoseEachOtherRankZeroStays) {
 
 TEST_F(CoordinatorSurvival, WhomMostHaveLostIsToBlameThoughItIsRankZero) {
   BeginRunning(4);
-  for (const Rank rank : {1, 2, 3}) {
-    Fail(rank, 0, "rank " + std::to_string(rank) + " lost rank 0", Failure::kPeerLost);
-  }
+  for (const Rank rank : {1, 2, 3}) LoseRankZero(rank);
   Pass(milliseconds(3000));
   EXPECT_EQ(Class(), Failure::kPeerLost);
   EXPECT_THAT(std::string(coordinator_->verdict().message()), HasSubstr("rank 3 lost rank 0"));
@@ -127,9 +128,7 @@ TEST_F(CoordinatorSurvival, MostAreNotLeftOutBecauseRankZeroHasLostThemToo) {
   BeginRunning(3);
   for (const Rank rank : {1, 2}) Fail(0, rank, "rank 0 lost a neighbour", Failure::kPeerLost);
   Pass(milliseconds(500));
-  for (const Rank rank : {1, 2}) {
-    Fail(rank, 0, "rank " + std::to_string(rank) + " lost rank 0", Failure::kPeerLost);
-  }
+  for (const Rank rank : {1, 2}) LoseRankZero(rank);
   Pass(milliseconds(3000));
   EXPECT_EQ(Class(), Failure::kPeerLost);
   EXPECT_THAT(std::string(coordinator_->verdict().message()), HasSubstr("rank 2 lost rank 0"));
@@ -138,9 +137,7 @@ TEST_F(CoordinatorSurvival, MostAreNotLeftOutBecauseRankZeroHasLostThemToo) {
 TEST_F(CoordinatorSurvival, TheLongDeadDoNotSpeakForRankZero) {
   BeginRunning(5);
   for (const Rank rank : {3, 4}) Die(rank);
-  for (const Rank rank : {1, 2}) {
-    Fail(rank, 0, "rank " + std::to_string(rank) + " lost rank 0", Failure::kPeerLost);
-  }
+  for (const Rank rank : {1, 2}) LoseRankZero(rank);
   Pass(milliseconds(3000));
   EXPECT_EQ(Class(), Failure::kPeerLost);
 }
@@ -156,6 +153,9 @@ TEST_F(CoordinatorSurvival, WhoseLastMessagesDoNotComeThroughIsLeftOut) {
   };
   Pass(milliseconds(7000), wait);
   EXPECT_THAT(lost_, ElementsAre(2));
+  EXPECT_THAT(notices_, ElementsAre(AllOf(HasSubstr("rank 2 is alive, but cut off"),
+                                          HasSubstr("rank 0 waits for 2 in round 99"),
+                                          HasSubstr("2 of 3 nodes go on"))));
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
 }
 

@@ -1,0 +1,56 @@
+#include "node/control/accusations.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace grapevine {
+namespace {
+
+constexpr std::chrono::milliseconds kMaxHearing{1000};
+
+}  // namespace
+
+Rank Accusations::Blamed(Rank reporter, Rank culprit, Failure failure) {
+  if (!options_.resilient || culprit != 0 || failure != Failure::kPeerLost) return culprit;
+  without_rank_zero_.insert(reporter);
+  const auto gone_otherwise = std::ranges::count_if(
+      left_out_, [this](Rank rank) { return !without_rank_zero_.contains(rank); });
+  const auto without = static_cast<int64_t>(without_rank_zero_.size());
+  if (2 * without <= options_.members - gone_otherwise) return reporter;
+  // Of the others: the same break, from rank 0's side or before this was known.
+  std::erase_if(pending_,
+                [this](const auto& entry) { return without_rank_zero_.contains(entry.first); });
+  return 0;
+}
+
+void Accusations::Add(Accusation accusation, SteadyTime now) {
+  if (!options_.resilient && !empty()) return;
+  const Rank culprit = accusation.culprit;
+  pending_.try_emplace(culprit, Pending{std::move(accusation), now});
+}
+
+std::optional<Accusation> Accusations::Heard(
+    SteadyTime now, const std::function<SteadyTime(Rank)>& last_heard) const {
+  const auto hearing = std::min<std::chrono::nanoseconds>(kMaxHearing, options_.peer_timeout / 4);
+  for (const auto& [culprit, pending] : pending_) {
+    if (last_heard(culprit) >= pending.at + hearing ||
+        now >= pending.at + options_.peer_timeout / 2) {
+      return pending.accusation;
+    }
+  }
+  return std::nullopt;
+}
+
+void Accusations::LeaveOut(Rank lost) {
+  left_out_.insert(lost);
+  std::erase_if(pending_, [lost](const auto& entry) {
+    const auto& [culprit, pending] = entry;
+    return culprit == lost || (pending.accusation.reporter == lost && culprit != 0);
+  });
+}
+
+void Accusations::Postpone(std::chrono::nanoseconds gap) {
+  for (auto& [culprit, pending] : pending_) pending.at += gap;
+}
+
+}  // namespace grapevine
