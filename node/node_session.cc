@@ -112,6 +112,7 @@ absl::Status NodeSession::Listen() {
                            .resumed = options_.resumed,
                            .resilient = options_.resilient,
                            .budget = options_.budget,
+                           .checkpoints = options_.checkpoints,
                            .rendezvous_timeout = options_.rendezvous_timeout,
                            .peer_timeout = options_.peer_timeout,
                            .step_timeout = options_.step_timeout},
@@ -120,7 +121,8 @@ absl::Status NodeSession::Listen() {
                                       .on_all_done = [this] { OnAllDone(); },
                                       .on_part = callbacks_.on_part,
                                       .on_gathered = callbacks_.on_gathered,
-                                      .on_lost = callbacks_.on_lost},
+                                      .on_lost = callbacks_.on_lost,
+                                      .on_called = callbacks_.on_called},
         options_.token, options_.credentials.names());
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
@@ -164,7 +166,6 @@ control::Registration NodeSession::Registration() const {
     *registration.add_agreements() = agreement;
   }
   registration.mutable_parts()->Assign(options_.parts.begin(), options_.parts.end());
-  Prove(options_.token, &registration);
   return registration;
 }
 
@@ -178,7 +179,17 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
     arguments.SetSslTargetNameOverride(coordinator_at_.certified_name);
   }
   RequireRank(options_.credentials.names(), 0, &arguments);
+  // Its connection is its own, as one that broke is not to be used again.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(FormatHostAddress(coordinator_at_.address), channel, arguments);
+}
+
+GrpcControlClient::Dial NodeSession::Redial() {
+  if (options_.rank == 0) return {};
+  return [this]() -> std::shared_ptr<grpc::Channel> {
+    const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = ControlChannel();
+    return channel.ok() ? *channel : nullptr;
+  };
 }
 
 absl::StatusOr<control::Roster> NodeSession::AwaitRoster() {
@@ -197,13 +208,16 @@ absl::Status NodeSession::Join() {
   ASSIGN_OR_RETURN(coordinator_at_, FindCoordinator());
   ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel, ControlChannel());
   control_ = std::make_unique<GrpcControlClient>(
-      channel, ControlLineOptions{.coordinator = FormatHostAddress(coordinator_at_.address),
-                                  .peer_timeout = options_.peer_timeout,
-                                  .world_size = options_.size,
-                                  .rounds = options_.rounds,
-                                  .sharing = options_.budget ? options_.budget->workers : 0,
-                                  .largest_growth = options_.largest_growth,
-                                  .resilient = options_.resilient});
+      channel,
+      ControlLineOptions{.coordinator = FormatHostAddress(coordinator_at_.address),
+                         .peer_timeout = options_.peer_timeout,
+                         .world_size = options_.size,
+                         .rounds = options_.rounds,
+                         .sharing = options_.budget ? options_.budget->workers : 0,
+                         .largest_growth = options_.largest_growth,
+                         .resilient = options_.resilient,
+                         .saves_on_call = options_.checkpoints.has_value()},
+      options_.token, Redial());
   ASSIGN_OR_RETURN(control::Roster roster, AwaitRoster());
   ASSIGN_OR_RETURN(std::vector<std::string> addresses, Dialled(roster, coordinator_at_.address));
   transport_->Join(roster.run_id(), std::move(addresses));
@@ -263,6 +277,14 @@ absl::Status NodeSession::Ended() {
 }
 
 void NodeSession::OnDecree(const control::Directive& decree) {
+  if (decree.has_checkpoint_at()) {
+    const control::CheckpointAt& at = decree.checkpoint_at();
+    return runner_->SaveAt(at.ballot(), at.has_round() ? std::optional(at.round()) : std::nullopt);
+  }
+  if (decree.has_prepare() && options_.checkpoints) {
+    const uint32_t ballot = decree.prepare().ballot();
+    return ReportPromise(ballot, runner_->Hold(ballot) - 1);
+  }
   if (decree.has_prepare()) return runner_->Prepare(decree.prepare().ballot());
   const control::View& view = decree.view();
   runner_->ChangeView(ViewOf(view), view.has_again() ? std::optional(view.again()) : std::nullopt);
@@ -334,6 +356,12 @@ void NodeSession::Interrupt(absl::Status why) {
   runner_->Abort(std::move(why));
 }
 
+void NodeSession::EndWithCheckpoint(absl::Status why) {
+  control::Report report;
+  *report.mutable_stop() = FailureBy(options_.rank, why);
+  if (!TellIfItRuns(std::move(report)).ok()) Interrupt(std::move(why));
+}
+
 absl::Status NodeSession::OnEvaluatedBatch() {
   ++evaluated_batches_;
   return Ended();
@@ -357,13 +385,23 @@ void NodeSession::ReportPromise(uint32_t ballot, Round round) {
 }
 
 void NodeSession::TellAtOnce(control::Report report) {
-  const absl::Status told = control_->Send(std::move(report));
-  if (!told.ok()) Interrupt(WithFailure(told, Failure::kPeerLost));
+  InterruptIfUnheard(control_->Send(std::move(report)));
+}
+
+// Whoever waits for the report would wait forever. If the run is over, nobody does.
+void NodeSession::InterruptIfUnheard(const absl::Status& told) {
+  if (absl::IsResourceExhausted(told)) Interrupt(WithFailure(told, Failure::kPeerLost));
 }
 
 absl::Status NodeSession::ReportPart(control::SavedPart part) {
   control::Report report;
   *report.mutable_part() = std::move(part);
+  const absl::Status told = TellIfItRuns(std::move(report));
+  InterruptIfUnheard(told);
+  return told;
+}
+
+absl::Status NodeSession::TellIfItRuns(control::Report report) {
   MutexLock lock(mutex_);
   if (told_ == nullptr) return absl::FailedPreconditionError("the run is over");
   return told_->Send(std::move(report));

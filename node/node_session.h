@@ -57,6 +57,8 @@ struct NodeSessionOptions {
   // 0 has its last evaluation (ExtendRoundLimit).
   bool resilient = false;
   bool settles_last = false;
+  // If the run keeps checkpoints; when it calls for them is rank 0's.
+  std::optional<CheckpointCallsOptions> checkpoints;
   // If nodes share a budget of gradients, of so many rounds for each worker.
   std::optional<BudgetDeskOptions> budget;
   std::chrono::milliseconds rendezvous_timeout{60000};
@@ -76,6 +78,8 @@ struct NodeSessionCallbacks {
   // batch is `growth` times that of round 0, where batches grow at plateaus. From any thread; may
   // be empty.
   std::function<void(Round limit, int64_t growth)> on_settled = {};
+  // On rank 0: all nodes save after this round. Before on_part of any.
+  std::function<void(Round)> on_called = [](Round) {};
   // On rank 0: a node has saved its part of a checkpoint.
   std::function<void(Rank, const control::SavedPart&)> on_part = {};
   // On rank 0: the run goes on without this node.
@@ -108,6 +112,8 @@ class NodeSession {
 
   // Makes Run return `why` (an interrupt, a full disk), and tells the others.
   void Interrupt(absl::Status why);
+  // The same once all nodes have a checkpoint; at once if the run keeps none or has not begun.
+  void EndWithCheckpoint(absl::Status why);
   // To be called between the batches of an evaluation, so that heartbeats show progress. Returns
   // the error if the run has failed meanwhile: the evaluation must end too.
   absl::Status OnEvaluatedBatch();
@@ -139,6 +145,8 @@ class NodeSession {
   absl::StatusOr<FoundCoordinator> FindCoordinator();
   absl::StatusOr<control::Roster> AwaitRoster();
   absl::StatusOr<std::shared_ptr<grpc::Channel>> ControlChannel();
+  // None at rank 0, whose connection is in process.
+  GrpcControlClient::Dial Redial();
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
   void StartControl();
@@ -150,8 +158,11 @@ class NodeSession {
   void OnDecree(const control::Directive& decree);
   // Never waits. Where it cannot be told, the run ends: the others would wait for it.
   void TellAtOnce(control::Report report);
+  void InterruptIfUnheard(const absl::Status& told);
   // The run has ended for this node; the first call counts.
   void End(const absl::Status& how);
+  // From any thread, also one that outlives Run. Never waits.
+  absl::Status TellIfItRuns(control::Report report);
   absl::Status Tell(control::Report last);
   absl::Status SayDone();
   // Rank 0: once all are done, writes the results and announces the end.

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "base/registry.h"
 #include "report/figure.h"
+#include "report/series.h"
 
 namespace grapevine {
 
@@ -39,6 +40,9 @@ struct PlotKind {
 };
 
 Registry<PlotKind>& PlotKinds();
+
+// Which loss is asked for, or else the kind's usual one. kUsage.
+absl::StatusOr<Vertical> LossOf(const PlotRequest& request, Vertical usual);
 
 }  // namespace grapevine
 

@@ -177,8 +177,9 @@ absl::Status Undone(const Config& config, Rank rank, const absl::Status& why) {
 }
 
 // A launcher, which sees all nodes end, says itself how to go on.
-absl::Status WithCheckpoint(const Config& config, Rank rank, const absl::Status& why) {
-  return rank == 0 && !Launched() ? NamingCheckpoint(config.out(), why) : why;
+absl::Status WithCheckpoint(const Config& config, Rank rank, Round rounds,
+                            const absl::Status& why) {
+  return rank == 0 && !Launched() ? NamingCheckpoint(config.out(), rounds, why) : why;
 }
 
 // Rank 0 reports on the run; the others only say that they are in it, and where.
@@ -215,6 +216,16 @@ absl::Status CheckNode(const Config& config, Rank rank) {
   return rank == 0 ? CheckRecordings(config) : absl::OkStatus();
 }
 
+// What SIGTERM does to a run that keeps checkpoints.
+std::optional<Interruption::Saving> SavingOf(const Config& config, NodeRun& run) {
+  if (!config.has_checkpoint_every()) return std::nullopt;
+  return Interruption::Saving{
+      .begin = [&run](const absl::Status& why) { run.EndWithCheckpoint(why); },
+      .patience = kSavingPatience,
+      .launched = Launched(),
+      .echo = kTerminationEcho};
+}
+
 absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRunOptions options,
                       const std::string& node_text) {
   const Rank rank = options.rank;
@@ -230,9 +241,11 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
 
   NodeRun run(&experiment, std::move(options));
   ASSIGN_OR_RETURN(std::unique_ptr<Interruption> interruption,
-                   Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); }));
+                   Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); },
+                                       SavingOf(config, run)));
   if (absl::Status status = run.Run(); !status.ok()) {
-    return run.began() ? WithCheckpoint(config, rank, status) : Undone(config, rank, status);
+    return run.began() ? WithCheckpoint(config, rank, rounds, status)
+                       : Undone(config, rank, status);
   }
   interruption.reset();  // only a reader is awaited now: signals act as usual
   RETURN_IF_ERROR(progress.Finish());

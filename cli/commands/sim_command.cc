@@ -95,7 +95,35 @@ std::string Header(const Experiment& experiment, const NetworkPlan& network) {
       network.description());
 }
 
-absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& interrupted) {
+// What signals ask of a simulation.
+struct Wishes {
+  std::atomic<bool> interrupted = false;
+  std::atomic<bool> terminated = false;  // of a run that keeps checkpoints: to end with one
+  std::atomic<bool> saves = false;       // such a run goes on
+  std::atomic<Failure> told = Failure::kNone;
+};
+
+absl::StatusOr<std::unique_ptr<Interruption>> WatchFor(Wishes& wishes) {
+  const auto interrupt = [&wishes](const absl::Status& why) {
+    wishes.told = FailureOf(why);
+    wishes.interrupted = true;
+  };
+  const auto save = [&wishes, interrupt](const absl::Status& why) {
+    if (!wishes.saves) return interrupt(why);
+    wishes.terminated = true;
+  };
+  return Interruption::Watch(
+      interrupt,
+      Interruption::Saving{.begin = save, .patience = kSavingPatience, .echo = kTerminationEcho});
+}
+
+// What ends because it is interrupted does not know by which signal.
+absl::Status AsTold(const Wishes& wishes, const absl::Status& status) {
+  if (FailureOf(status) != Failure::kInterrupted || wishes.told == Failure::kNone) return status;
+  return WithFailure(status, wishes.told);
+}
+
+absl::Status SimulateOne(const Experiment& experiment, Wishes& wishes) {
   ASSIGN_OR_RETURN(const LockedFolder locked, RunDirectoryFor(experiment.config(), absl::Now()));
   const std::string& run = locked.path;
   std::cout << "run directory: " << run << std::endl;
@@ -109,9 +137,11 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
       &experiment,
       {.run_directory = run,
        .on_metrics = [&](const RunMetrics& metrics) { display.OnProgress(ToJsonLine(metrics)); },
-       .interrupted = &interrupted});
+       .interrupted = &wishes.interrupted,
+       .terminated = &wishes.terminated});
+  wishes.saves = experiment.config().has_checkpoint_every();
   const absl::StatusOr<Summary> summary = simulation.Run();
-  if (!summary.ok()) return NamingCheckpoint(run, summary.status());
+  if (!summary.ok()) return NamingCheckpoint(run, experiment.rounds(), summary.status());
   std::cout << Conclusion(*summary) << "\n"
             << ToReadableText(simulation.statistics()) << std::flush;
   return absl::OkStatus();
@@ -162,15 +192,9 @@ absl::Status AdviseOn(const std::vector<SweepCell>& cells, bool json, bool dry_r
       "by itself; give it no lists");
 }
 
-absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceFlags& advice) {
-  for (const SweepCell& cell : cells) {
-    RETURN_IF_ERROR(ValidateForSimulation(cell.resolved));
-  }
-  RETURN_IF_ERROR(CheckCheckpoints(cells));
-  std::atomic<bool> interrupted = false;
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<Interruption> interruption,
-      Interruption::Watch([&interrupted](const absl::Status&) { interrupted = true; }));
+absl::Status SimulateUntilTold(std::vector<SweepCell>& cells, bool dry_run,
+                               const AdviceFlags& advice, Wishes& wishes) {
+  const std::atomic<bool>& interrupted = wishes.interrupted;
   RETURN_IF_ERROR(FillMemoryBandwidth(advice.json.given(), &cells));
   if (advice.advise.given()) {
     return AdviseOn(cells, advice.json.given(), dry_run, interrupted);
@@ -181,7 +205,7 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
                                                : CheckOutput(cells));
   ASSIGN_OR_RETURN(const auto cluster, SimulatedCluster::Make(first->config()));
   if (dry_run) {
-    RETURN_IF_ERROR(CheckpointInterval(*first).status());
+    RETURN_IF_ERROR(CheckpointsOf(*first).status());
     RETURN_IF_ERROR(CheckGoesOn(*first).status());
     std::cout << Header(*first, cluster->network());
     if (cells.size() > 1) std::cout << "... and " << cells.size() - 1 << " more cells\n";
@@ -191,10 +215,20 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
   RETURN_IF_ERROR(FillCompute(/*folder=*/"", &data, interrupted, &cells));
   // With the measured time.
   ASSIGN_OR_RETURN(first, Experiment::Build(cells.front().resolved.config, &data));
-  RETURN_IF_ERROR(CheckpointInterval(*first).status());
+  RETURN_IF_ERROR(CheckpointsOf(*first).status());
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint, CheckGoesOn(*first));
   std::cout << Header(*first, cluster->network()) << GoesOnText(checkpoint);
-  return SimulateOne(*first, interrupted);
+  return SimulateOne(*first, wishes);
+}
+
+absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceFlags& advice) {
+  for (const SweepCell& cell : cells) {
+    RETURN_IF_ERROR(ValidateForSimulation(cell.resolved));
+  }
+  RETURN_IF_ERROR(CheckCheckpoints(cells));
+  Wishes wishes;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Interruption> interruption, WatchFor(wishes));
+  return AsTold(wishes, SimulateUntilTold(cells, dry_run, advice, wishes));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -52,15 +53,17 @@ namespace {
 // and all, is not kept while the nodes run.
 struct Plan {
   std::string header;
+  Round rounds;
   ProgressGoal goal;
 };
 
 absl::StatusOr<Plan> MakePlan(const Config& config) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment, Experiment::Build(config));
-  RETURN_IF_ERROR(CheckpointInterval(*experiment).status());
+  RETURN_IF_ERROR(CheckpointsOf(*experiment).status());
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint, CheckGoesOn(*experiment));
   const Round rounds = experiment->rounds();
   return Plan{Opening(*experiment) + GoesOnText(checkpoint),
+              rounds,
               {rounds, experiment->plan().Epoch(rounds)}};
 }
 
@@ -82,9 +85,13 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
 absl::Status LaunchNodes(const Config& config, const std::string& run, ProgressDisplay& display) {
   ASSIGN_OR_RETURN(const std::string token, DrawToken());
   bool interrupted = false;
+  std::optional<std::chrono::milliseconds> saving;
+  if (config.has_checkpoint_every()) saving = kSavingPatience + kEndAfterSaving;
   return Launch({.plan = {.nodes = config.nodes(),
                           .rendezvous_timeout = ResolvedTimeout(config.rendezvous_timeout()),
                           .finish_timeout = ResolvedTimeout(config.step_timeout()),
+                          .saving_grace = saving,
+                          .echo = kTerminationEcho,
                           .survives = config.on_failure() == "shrink"},
                  .arguments = NodeArguments(config, run),
                  .environment = {{kTokenVariable, token}},
@@ -136,7 +143,7 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   std::cout << plan.header << "run directory: " << run << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
   if (absl::Status status = RunNodes(config, plan.goal, run); !status.ok()) {
-    return NamingCheckpoint(run, status);
+    return NamingCheckpoint(run, plan.rounds, status);
   }
   ASSIGN_OR_RETURN(const std::string closing, Closing(config, run));
   std::cout << closing << std::flush;

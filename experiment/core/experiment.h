@@ -105,6 +105,8 @@ class Experiment {
       Rank first, Rank last, const ComputeContext& context, const RunCourse* course) const;
   // The starting replica, of layout().size elements: --init-from, or drawn.
   absl::Status Initialize(float* replica) const;
+  // AlgorithmOptions::window of a node's algorithm.
+  int WindowFor(Rank rank) const;
 
  private:
   explicit Experiment(Config config) : config_(std::move(config)) {}
@@ -118,7 +120,6 @@ class Experiment {
   absl::Status BuildSchedule();
   absl::Status CheckFailurePolicy() const;
   AlgorithmOptions OptionsFor(Rank rank, const RunCourse* course) const;
-  int WindowFor(Rank rank) const;
   RunLength length() const {
     return {.rounds = plan_.batches.plateau() ? 0 : plan_.rounds,
             .rounds_per_epoch = problem_->data() ? plan_.extent.rounds_per_epoch : 0};

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "experiment/core/experiment_identity.h"
 #include "run/config/config_field.h"
 #include "run/records/revision.h"
@@ -31,6 +32,16 @@ absl::Status CheckHasState(const Experiment& experiment, const std::string& flag
                                    " has no weights to save; drop it, or take another --model"));
   }
   return absl::OkStatus();
+}
+
+std::optional<CheckpointInterval> IntervalIn(const std::string& text) {
+  if (Round rounds = 0; absl::SimpleAtoi(text, &rounds)) {
+    if (rounds < 1) return std::nullopt;
+    return CheckpointInterval{.rounds = rounds, .time = std::nullopt};
+  }
+  const absl::StatusOr<std::chrono::nanoseconds> time = ParseDuration(text);
+  if (!time.ok() || time->count() < 1) return std::nullopt;
+  return CheckpointInterval{.rounds = std::nullopt, .time = *time};
 }
 
 std::string SettingName(const std::string& name) {
@@ -71,18 +82,32 @@ absl::Status CheckSameExperiment(const CheckpointManifest& manifest, const Exper
       absl::StrJoin(changes, ", "), "; drop or restore what has changed, or begin another run"));
 }
 
+// A run that has results has done all its rounds, and its last checkpoint says so. Without, they
+// are made by doing the last rounds again.
+absl::StatusOr<Checkpoint> FindToGoOn(const std::string& path, Round rounds) {
+  std::error_code error;
+  const bool has_results = std::filesystem::exists(SummaryPath(RunOf(path)), error);
+  return has_results ? FindCheckpoint(path) : FindCheckpoint(path, /*before=*/rounds);
+}
+
 }  // namespace
 
-absl::StatusOr<std::optional<Round>> CheckpointInterval(const Experiment& experiment) {
+absl::StatusOr<std::optional<CheckpointInterval>> CheckpointsOf(const Experiment& experiment) {
   const std::string& text = experiment.config().checkpoint_every();
   if (text.empty()) return std::nullopt;
   const std::string flag = absl::StrCat("--checkpoint-every=", text);
-  Round rounds = 0;
-  if (!absl::SimpleAtoi(text, &rounds) || rounds < 1) {
-    return UsageError(absl::StrCat(flag, ": must be a number of rounds from 1 on"));
+  const std::optional<CheckpointInterval> every = IntervalIn(text);
+  if (!every) {
+    return UsageError(absl::StrCat(
+        flag, ": must be a number of rounds from 1 on, or a time, such as 30s, 10min or 1h"));
   }
   RETURN_IF_ERROR(CheckHasState(experiment, flag));
-  return rounds;
+  return every;
+}
+
+std::function<bool(Round)> SavedRounds(const std::optional<CheckpointInterval>& every) {
+  if (!every || !every->rounds) return nullptr;
+  return [rounds = *every->rounds](Round completed) { return completed % rounds == 0; };
 }
 
 absl::StatusOr<CheckpointManifest> ManifestOf(const Experiment& experiment) {
@@ -102,7 +127,7 @@ absl::StatusOr<std::optional<Checkpoint>> CheckpointToResume(const Experiment& e
   const Config& config = experiment.config();
   if (!config.has_resume()) return std::nullopt;
   RETURN_IF_ERROR(CheckHasState(experiment, absl::StrCat("--resume=", config.resume())));
-  ASSIGN_OR_RETURN(Checkpoint checkpoint, FindCheckpoint(config.resume()));
+  ASSIGN_OR_RETURN(Checkpoint checkpoint, FindToGoOn(config.resume(), experiment.rounds()));
   RETURN_IF_ERROR(CheckSameExperiment(checkpoint.manifest, experiment));
   if (checkpoint.manifest.nodes_size() != config.nodes()) {
     return InputError(checkpoint.path,
@@ -129,12 +154,12 @@ absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time no
   return LockFolder(std::move(run), now);
 }
 
-absl::Status NamingCheckpoint(const std::string& run, absl::Status why) {
+absl::Status NamingCheckpoint(const std::string& run, Round rounds, absl::Status why) {
   const Failure failure = FailureOf(why);
   // The same would happen again.
   if (failure == Failure::kUsage || failure == Failure::kDiverged) return why;
-  const absl::StatusOr<Checkpoint> last = FindCheckpoint(run);
-  if (why.ok() || !last.ok()) return why;
+  const absl::StatusOr<Checkpoint> last = FindToGoOn(run, rounds);
+  if (why.ok() || !last.ok() || last->manifest.round() >= rounds) return why;
   return WithFailure(
       absl::Status(why.code(), absl::StrCat(std::string(why.message()), "; --resume=", run,
                                             " goes on after round ", last->manifest.round())),

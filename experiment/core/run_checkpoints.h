@@ -5,6 +5,8 @@
 #ifndef GRAPEVINE_EXPERIMENT_CORE_RUN_CHECKPOINTS_H_
 #define GRAPEVINE_EXPERIMENT_CORE_RUN_CHECKPOINTS_H_
 
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -20,14 +22,31 @@
 
 namespace grapevine {
 
-// --checkpoint-every, if it is given. Errors are kUsage: no number of rounds, or an experiment of
-// which there are no checkpoints.
-absl::StatusOr<std::optional<Round>> CheckpointInterval(const Experiment& experiment);
+// From one checkpoint to the next: rounds or a time, one of them.
+struct CheckpointInterval {
+  std::optional<Round> rounds;
+  std::optional<std::chrono::nanoseconds> time;  // from 1 ns on
+};
+
+// --checkpoint-every, if it is given. Errors are kUsage: neither rounds nor a time, or an
+// experiment of which there are no checkpoints.
+absl::StatusOr<std::optional<CheckpointInterval>> CheckpointsOf(const Experiment& experiment);
+
+// How long a run that SIGTERM ends may take to save first, and its processes to end then: together
+// less than the 30 s after which Slurm and cloud providers kill.
+inline constexpr std::chrono::seconds kSavingPatience{20};
+inline constexpr std::chrono::seconds kEndAfterSaving{5};
+// A second SIGTERM that comes sooner is the first one's echo; later, it ends the run at once.
+inline constexpr std::chrono::seconds kTerminationEcho{2};
+
+// Whether that is after so many rounds on every node, without anybody's call; null if it never is.
+std::function<bool(Round)> SavedRounds(const std::optional<CheckpointInterval>& every);
 
 // What the manifests of all checkpoints of an experiment say.
 absl::StatusOr<CheckpointManifest> ManifestOf(const Experiment& experiment);
 
-// That of --resume, if it is given, and of this experiment. Errors are kUsage or kInput.
+// That of --resume, if it is given, and of this experiment: the last one of a run, and if it was
+// killed before it had results, the last to go on from. Errors are kUsage or kInput.
 absl::StatusOr<std::optional<Checkpoint>> CheckpointToResume(const Experiment& experiment);
 
 // The directory in which the run goes on by --resume, which is given. kUsage if --out is another.
@@ -36,8 +55,9 @@ absl::StatusOr<std::string> ResumedRun(const Config& config);
 // That one, locked, or a new one (CreateRunDirectory).
 absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time now);
 
-// The error with which a run has ended, and how it can go on if it has a checkpoint.
-absl::Status NamingCheckpoint(const std::string& run, absl::Status why);
+// The error with which a run of so many rounds has ended, and how it can go on if it has a
+// checkpoint.
+absl::Status NamingCheckpoint(const std::string& run, Round rounds, absl::Status why);
 
 }  // namespace grapevine
 

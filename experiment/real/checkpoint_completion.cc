@@ -47,6 +47,11 @@ absl::StatusOr<SharedVector> ModelOf(const std::string& checkpoint, Rank rank,
 CheckpointCompletion::CheckpointCompletion(Parts parts)
     : parts_(std::move(parts)), desk_(parts_.desk) {}
 
+void CheckpointCompletion::OnCalled(Round round) {
+  MutexLock lock(mutex_);
+  desk_.OnCalled(round);
+}
+
 absl::Status CheckpointCompletion::OnPart(Rank rank, const control::SavedPart& part) {
   MutexLock lock(mutex_);
   RETURN_IF_ERROR(desk_.OnPart(rank, part));

@@ -41,6 +41,7 @@ class CheckpointCompletion {
   explicit CheckpointCompletion(Parts parts);
 
   // As CheckpointDesk's. They never wait.
+  void OnCalled(Round round);
   absl::Status OnPart(Rank rank, const control::SavedPart& part);
   void OnMeasured(Round round);
   void OnOver(Round round);

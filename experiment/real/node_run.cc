@@ -67,15 +67,13 @@ GradientPace PaceOf(GradientPace own, const std::shared_ptr<NodeChaos>& chaos) {
   };
 }
 
-std::function<bool(Round)> SavedRounds(std::optional<Round> every) {
-  if (!every) return nullptr;
-  return [every = *every](Round completed) { return completed % every == 0; };
-}
-
-// All nodes go on and save at the same rounds, or none.
-std::vector<IdentityItem> CheckpointIdentity(const Config& config) {
-  return {{"--checkpoint-every",
-           config.checkpoint_every().empty() ? "not given" : config.checkpoint_every()},
+// All nodes go on and save at the same rounds, or none. Where rank 0 calls for checkpoints by its
+// clock, its own time counts.
+std::vector<IdentityItem> CheckpointIdentity(const Config& config,
+                                             const std::optional<CheckpointInterval>& every) {
+  std::string saves = "not given";
+  if (every) saves = every->rounds ? absl::StrCat(*every->rounds) : "a time";
+  return {{"--checkpoint-every", std::move(saves)},
           {"--resume", config.has_resume() ? "given" : "not given"}};
 }
 
@@ -121,6 +119,15 @@ void NodeRun::Interrupt(absl::Status why) {
   MutexLock lock(mutex_);
   if (interruptible_) {
     session_->Interrupt(std::move(why));
+  } else {
+    interrupted_.Update(why);
+  }
+}
+
+void NodeRun::EndWithCheckpoint(absl::Status why) {
+  MutexLock lock(mutex_);
+  if (interruptible_) {
+    session_->EndWithCheckpoint(std::move(why));
   } else {
     interrupted_.Update(why);
   }
@@ -200,7 +207,7 @@ absl::Status NodeRun::PrepareToGoOn() {
   return absl::OkStatus();
 }
 
-absl::Status NodeRun::PrepareCheckpoints(Round every) {
+absl::Status NodeRun::PrepareCheckpoints() {
   checkpoints_ = std::make_unique<NodeCheckpoints>(NodeCheckpoints::Parts{
       .run_directory = options_.run_directory,
       .rank = options_.rank,
@@ -208,10 +215,10 @@ absl::Status NodeRun::PrepareCheckpoints(Round every) {
       .report = [this](control::SavedPart part) { return session_->ReportPart(std::move(part)); },
       .written = [this] { runner_->OnStateWritten(); },
       .failed = [this](const absl::Status& why) { session_->Interrupt(why); }});
-  return coordinates_ ? PrepareCompletion(every) : absl::OkStatus();
+  return coordinates_ ? PrepareCompletion() : absl::OkStatus();
 }
 
-absl::Status NodeRun::PrepareCompletion(Round every) {
+absl::Status NodeRun::PrepareCompletion() {
   ASSIGN_OR_RETURN(CheckpointManifest manifest, ManifestOf(*experiment_));
   completion_ = std::make_unique<CheckpointCompletion>(CheckpointCompletion::Parts{
       .experiment = experiment_,
@@ -220,7 +227,7 @@ absl::Status NodeRun::PrepareCompletion(Round every) {
       .desk = {.nodes = experiment_->config().nodes(),
                .rounds = experiment_->rounds(),
                .begin = resumed_ ? resumed_->round() : 0,
-               .saved = SavedRounds(every),
+               .saved = SavedRounds(every_),
                .evaluated = [this](Round completed) { return course_->Evaluated(completed); }},
       .sync_metrics = [this] { return run_metrics_->Sync(WritingDeadline()); },
       .completed = [this](Round round) { session_->OnCheckpoint(round); },
@@ -243,7 +250,7 @@ absl::Status NodeRun::Prepare() {
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm, MakeAlgorithm());
   ASSIGN_OR_RETURN(const std::vector<IdentityItem> identity, IdentityOf(*experiment_));
-  ASSIGN_OR_RETURN(const std::optional<Round> every, CheckpointInterval(*experiment_));
+  ASSIGN_OR_RETURN(every_, CheckpointsOf(*experiment_));
   RunObserver* const observer = this;
   runner_ = std::make_unique<Runner>(
       RunnerOptions{.rank = options_.rank,
@@ -253,7 +260,9 @@ absl::Status NodeRun::Prepare() {
                     .rounds = experiment_->rounds(),
                     .shares_budget = !experiment_->has_rounds(),
                     .evaluate = [this](Round completed) { return course_->Evaluated(completed); },
-                    .saved = SavedRounds(every),
+                    .saved = SavedRounds(every_),
+                    .saves_on_call = every_.has_value(),
+                    .window = experiment_->WindowFor(options_.rank),
                     .resilient = experiment_->shrinks(),
                     .max_norm = experiment_->max_norm(),
                     .pace = PaceOf(OwnPace(*experiment_, compute_.get(), options_.rank), chaos_),
@@ -262,7 +271,7 @@ absl::Status NodeRun::Prepare() {
       recording_->Recorded(std::move(algorithm), HeaderOf(*experiment_, options_.rank, identity)),
       objective_.get(), &experiment_->layout(), &experiment_->optimizer(), observer);
   session_ = std::make_unique<NodeSession>(SessionOptions(identity), Callbacks(), runner_.get());
-  if (every) RETURN_IF_ERROR(PrepareCheckpoints(*every));
+  if (every_) RETURN_IF_ERROR(PrepareCheckpoints());
   if (!coordinates_) return absl::OkStatus();
   if (!resumed_) RETURN_IF_ERROR(OpenRunMetrics());
   evaluations_ = std::make_unique<EvaluationThread>(
@@ -311,8 +320,14 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.settles_last = settles_last();
   session.parts = own_parts_;
   session.resumed = resumed_;
-  for (const control::Agreement& agreement : Agreements(CheckpointIdentity(config))) {
+  for (const control::Agreement& agreement : Agreements(CheckpointIdentity(config, every_))) {
     session.agreements.push_back(agreement);
+  }
+  if (every_) {
+    session.checkpoints = {.nodes = config.nodes(),
+                           .rounds = experiment_->rounds(),
+                           .begin = resumed_ ? resumed_->round() : 0,
+                           .every = every_->time};
   }
   if (const auto& batches = experiment_->plan().batches; batches.plateau()) {
     session.largest_growth = batches.LargestGrowth();
@@ -336,6 +351,10 @@ NodeSessionCallbacks NodeRun::Callbacks() {
               },
           .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
           .on_settled = [this](Round limit, int64_t growth) { course_->Settle(limit, growth); },
+          .on_called =
+              [this](Round round) {
+                if (completion_) completion_->OnCalled(round);
+              },
           .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); },
           .on_lost = [this](Rank rank) { collector_->Lose(rank); },
           .on_checkpoint =

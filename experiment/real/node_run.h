@@ -19,6 +19,7 @@
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/node_ledger.h"
+#include "experiment/core/run_checkpoints.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_horizon.h"
 #include "experiment/real/checkpoint_completion.h"
@@ -61,6 +62,8 @@ class NodeRun final : private RunObserver {
   absl::Status Run();
   // Makes Run return `why`; from any thread, at any time.
   void Interrupt(absl::Status why);
+  // The same once all nodes have a checkpoint, if the run keeps some and has begun.
+  void EndWithCheckpoint(absl::Status why);
   // Whether all nodes have joined, so that there may be measurements.
   bool began() const { return node_metrics_ != nullptr; }
   Round round() const { return runner_->progress().round; }
@@ -69,7 +72,7 @@ class NodeRun final : private RunObserver {
   absl::Status Prepare();
   // With --resume: what this node has to go on from, and on rank 0 from where.
   absl::Status PrepareToGoOn();
-  absl::Status PrepareCheckpoints(Round every);
+  absl::Status PrepareCheckpoints();
   absl::Status PrepareLearning();
   absl::Status PrepareChaos();
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm();
@@ -107,7 +110,7 @@ class NodeRun final : private RunObserver {
   // Rank 0's part:
   absl::Status OpenRunMetrics();
   void PrepareCollector();
-  absl::Status PrepareCompletion(Round every);
+  absl::Status PrepareCompletion();
   void OnPart(Rank rank, const control::SavedPart& part);
   absl::Status OnGathered();
   absl::Status Evaluate(const AveragedModel& average);
@@ -146,6 +149,7 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<MetricsCollector> collector_;
   RunHorizon horizon_;
   std::optional<RunMetrics> met_;              // the first line that met the target
+  std::optional<CheckpointInterval> every_;    // --checkpoint-every
   std::vector<control::SavedPart> own_parts_;  // with --resume
   std::optional<control::Resumed> resumed_;    // likewise, on rank 0
   // These use the members above: destroyed first.

@@ -1,8 +1,12 @@
 #include "experiment/simulated/simulated_checkpoints.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "base/status_macros.h"
 #include "experiment/core/experiment_results.h"
 #include "model/problem/averaged_model.h"
@@ -19,7 +23,7 @@ void SimulatedCheckpoints::OnReceived(Rank rank, const Received& event) {
 
 absl::Status SimulatedCheckpoints::OnCut(const CutTimes& cut, Vec model) {
   if (parts_.simulation->stopped()) return absl::OkStatus();  // nobody goes on from here
-  if (cut.completed % parts_.every == 0) {
+  if (Saves(cut)) {
     Open& open = open_[cut.completed];
     if (open.path.empty()) RETURN_IF_ERROR(Begin(cut.completed, &open));
     RETURN_IF_ERROR(Save(cut, model, &open));
@@ -30,6 +34,24 @@ absl::Status SimulatedCheckpoints::OnCut(const CutTimes& cut, Vec model) {
   }
   for (const Round round : waiting) RETURN_IF_ERROR(WriteIfComplete(cut.rank, round));
   return absl::OkStatus();
+}
+
+bool SimulatedCheckpoints::Saves(const CutTimes& cut) {
+  if (cut.completed > furthest_) Decide(cut);
+  return called_.contains(cut.completed) || (saved_ && saved_(cut.completed));
+}
+
+void SimulatedCheckpoints::Decide(const CutTimes& cut) {
+  furthest_ = cut.completed;
+  if (cut.completed >= parts_.experiment->rounds()) return;  // there is no going on from there
+  const std::optional<std::chrono::nanoseconds>& time = parts_.every.time;
+  if (time && cut.now - last_ >= time->count()) {
+    last_ = cut.now;
+    called_.insert(cut.completed);
+  }
+  if (parts_.terminated == nullptr || !*parts_.terminated || end_) return;
+  end_ = cut.completed;
+  called_.insert(cut.completed);
 }
 
 absl::Status SimulatedCheckpoints::Finish() {
@@ -86,6 +108,7 @@ absl::Status SimulatedCheckpoints::WriteIfComplete(Rank rank, Round round) {
   open.manifest.mutable_nodes(rank)->MergeFrom(written);
   if (++open.written < open.manifest.nodes_size()) return absl::OkStatus();
   const auto complete = open_.extract(round);
+  called_.erase(round);
   return Complete(complete.mapped());
 }
 
@@ -93,7 +116,11 @@ absl::Status SimulatedCheckpoints::Complete(const Open& open) {
   CheckpointManifest manifest = open.manifest;
   RETURN_IF_ERROR(WriteModel(open, &manifest));
   RETURN_IF_ERROR(parts_.write_metrics());
-  return CompleteCheckpoint(parts_.run_directory, open.path, manifest);
+  RETURN_IF_ERROR(CompleteCheckpoint(parts_.run_directory, open.path, manifest));
+  if (!end_ || manifest.round() < *end_) return absl::OkStatus();
+  return WithFailure(absl::CancelledError(absl::StrCat("the checkpoint of round ", manifest.round(),
+                                                       " is complete; terminated (SIGTERM)")),
+                     Failure::kTerminated);
 }
 
 absl::Status SimulatedCheckpoints::WriteModel(const Open& open,

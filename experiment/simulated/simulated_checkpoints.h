@@ -3,16 +3,21 @@
 #ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHECKPOINTS_H_
 #define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHECKPOINTS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "base/ids.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/run_checkpoints.h"
 #include "kernels/vector/shared_vector.h"
 #include "run/checkpoint/manifest.h"
 #include "run/checkpoint/state_saver.h"
@@ -33,7 +38,10 @@ class SimulatedCheckpoints final : public SimObserver {
     Simulation* simulation;
     VectorStore* vectors;
     std::string run_directory;
-    Round every = 1;  // in rounds
+    CheckpointInterval every;
+    // The run ends with the next one once set; may be null.
+    const std::atomic<bool>* terminated = nullptr;
+    Nanoseconds begin_time = 0;  // of this run, which may go on from a checkpoint
     // Before a checkpoint is completed: all that the run's files say of it is to be in them.
     std::function<absl::Status()> write_metrics;
     // What a node has sent and received in the rounds before `completed`.
@@ -41,7 +49,8 @@ class SimulatedCheckpoints final : public SimObserver {
     std::function<int64_t(Rank, Round completed)> bytes_received;
   };
   // All outlive this.
-  explicit SimulatedCheckpoints(Parts parts) : parts_(std::move(parts)) {}
+  explicit SimulatedCheckpoints(Parts parts)
+      : parts_(std::move(parts)), saved_(SavedRounds(parts_.every)), last_(parts_.begin_time) {}
 
   void OnReceived(Rank rank, const Received& event) override;
   absl::Status OnCut(const CutTimes& cut, Vec model) override;
@@ -59,6 +68,11 @@ class SimulatedCheckpoints final : public SimObserver {
     Rank written = 0;                                    // parts
   };
 
+  // Whether all nodes save after this round. By the time, and if the run is to end, the first node
+  // that completes it decides.
+  bool Saves(const CutTimes& cut);
+  // The first node has completed this round.
+  void Decide(const CutTimes& cut);
   absl::Status Begin(Round round, Open* open);
   absl::Status Save(const CutTimes& cut, Vec model, Open* open);
   absl::Status WriteWhatIsComplete();
@@ -68,6 +82,11 @@ class SimulatedCheckpoints final : public SimObserver {
   absl::Status WriteModel(const Open& open, CheckpointManifest* manifest) const;
 
   const Parts parts_;
+  const std::function<bool(Round)> saved_;
+  Round furthest_ = 0;        // completed by any node
+  Nanoseconds last_;          // when the last one was decided by the time
+  std::set<Round> called_;    // these, until they are complete
+  std::optional<Round> end_;  // the run ends with this one
   std::map<Round, Open> open_;
 };
 

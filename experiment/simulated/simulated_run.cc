@@ -148,7 +148,7 @@ absl::Status SimulatedRun::ContinueFiles() {
 }
 
 absl::Status SimulatedRun::PrepareCheckpoints() {
-  ASSIGN_OR_RETURN(const std::optional<Round> every, CheckpointInterval(*experiment_));
+  ASSIGN_OR_RETURN(const auto every, CheckpointsOf(*experiment_));
   if (!every) return absl::OkStatus();
   ASSIGN_OR_RETURN(CheckpointManifest manifest, ManifestOf(*experiment_));
   checkpoints_ = std::make_unique<SimulatedCheckpoints>(SimulatedCheckpoints::Parts{
@@ -158,6 +158,8 @@ absl::Status SimulatedRun::PrepareCheckpoints() {
       .vectors = vectors_.get(),
       .run_directory = options_.run_directory,
       .every = *every,
+      .terminated = options_.terminated,
+      .begin_time = begin_time(),
       .write_metrics =
           [this] {
             absl::Status synced = metrics_file_->Sync();

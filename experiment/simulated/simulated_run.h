@@ -44,6 +44,8 @@ struct SimulatedRunOptions {
   std::function<void(const RunMetrics&)> on_metrics;
   // Ends the run with kInterrupted once set.
   const std::atomic<bool>* interrupted = nullptr;
+  // Ends it with kTerminated and a checkpoint once set, if it keeps some.
+  const std::atomic<bool>* terminated = nullptr;
 };
 
 // Thread-compatible.

@@ -26,6 +26,7 @@ absl::Status CheckpointDesk::OnPart(Rank rank, const control::SavedPart& part) {
   if (waiting_.size() > kMostWaiting) waiting_.pop_front();
   for (auto& [from, its] : parts) complete.parts.push_back(std::move(its));
   open_.erase(open_.begin(), open_.upper_bound(part.round()));
+  called_.erase(called_.begin(), called_.upper_bound(part.round()));
   return absl::OkStatus();
 }
 
@@ -35,7 +36,7 @@ absl::Status CheckpointDesk::CheckPart(Rank rank, const control::SavedPart& part
         "rank ", rank, " reported its part of the checkpoint of round ", part.round(), why));
   };
   if (part.round() <= last_[rank]) return cannot_be(absl::StrCat(" after that of ", last_[rank]));
-  if (part.round() > options_.rounds || !options_.saved(part.round())) {
+  if (part.round() > options_.rounds || !Saved(part.round())) {
     return cannot_be(", of which there is none");
   }
   if (part.bytes() <= 0 || !CanBeCounted(part.bytes()) || !CanBeCounted(part.bytes_sent()) ||
@@ -43,6 +44,10 @@ absl::Status CheckpointDesk::CheckPart(Rank rank, const control::SavedPart& part
     return cannot_be(absl::StrCat(", which cannot be: ", part.ShortDebugString()));
   }
   return absl::OkStatus();
+}
+
+bool CheckpointDesk::Saved(Round round) const {
+  return called_.contains(round) || (options_.saved && options_.saved(round));
 }
 
 void CheckpointDesk::OnMeasured(Round round) { measured_ = std::max(measured_, round); }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,8 +27,8 @@ struct CheckpointDeskOptions {
   Rank nodes = 1;
   Round rounds = 0;  // of the run
   Round begin = 0;   // the checkpoint that it goes on from
-  // Whether all nodes save what they have after so many rounds, and whether their models are
-  // evaluated then.
+  // Whether all nodes save what they have after so many rounds, wherever nobody calls for it (none:
+  // never), and whether their models are evaluated then.
   std::function<bool(Round)> saved;
   std::function<bool(Round)> evaluated;
 };
@@ -41,6 +42,8 @@ class CheckpointDesk {
 
   explicit CheckpointDesk(CheckpointDeskOptions options);
 
+  // All nodes are told to save what they have after this round (node/control/checkpoint_calls.h).
+  void OnCalled(Round round) { called_.insert(round); }
   // A node's part is on its disk. Errors name the rank and what it cannot have.
   absl::Status OnPart(Rank rank, const control::SavedPart& part);
   // The run's metrics have all until this round.
@@ -61,10 +64,12 @@ class CheckpointDesk {
   static constexpr size_t kMaxOpen = 1024;
 
   absl::Status CheckPart(Rank rank, const control::SavedPart& part) const;
+  bool Saved(Round round) const;
   bool MayComplete(Round round) const;
 
   const CheckpointDeskOptions options_;
   std::vector<Round> last_;  // of each rank
+  std::set<Round> called_;   // after the last that all have reported
   std::map<Round, std::map<Rank, control::SavedPart>> open_;
   std::deque<Complete> waiting_;  // with all parts
   Round measured_;

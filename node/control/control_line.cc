@@ -88,11 +88,23 @@ absl::Status CheckCheckpoint(Round round, const DirectiveContext& context) {
 }
 
 absl::Status CheckPrepare(uint32_t ballot, const DirectiveContext& context) {
-  if (!context.joined || context.view == nullptr) {
+  if (!context.joined || (context.view == nullptr && context.called == nullptr)) {
     return Malformed("prepares for the loss of a node, without which this run does not go on");
   }
   if (ballot > context.ballot) return absl::OkStatus();
   return Malformed(absl::StrCat("sent ballot ", ballot, " after ballot ", context.ballot));
+}
+
+absl::Status CheckCall(const control::CheckpointAt& call, const DirectiveContext& context) {
+  if (!context.joined || context.called == nullptr) {
+    return Malformed("calls for a checkpoint, of which this run has none");
+  }
+  const bool fits =
+      !call.has_round() || (call.round() > *context.called && call.round() <= context.rounds);
+  if (fits && call.ballot() > 0 && call.ballot() == context.ballot) return absl::OkStatus();
+  return Malformed(absl::StrCat(
+      "calls for a checkpoint of round ", call.round(), " of ", context.rounds, " under ballot ",
+      call.ballot(), ", after that of round ", *context.called, " and ballot ", context.ballot));
 }
 
 // `of`: the members before, of whom some are left.
@@ -143,6 +155,11 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds kMinPulse{10};
 constexpr milliseconds kMaxPulse{1000};
+// Between attempts to connect again: the first comes at once.
+constexpr milliseconds kMinPause{50};
+constexpr milliseconds kMaxPause{1000};
+// The least time that such an attempt has.
+constexpr milliseconds kMinAttempt{500};
 // What is shown of another's words.
 constexpr size_t kMaxMessage = 4000;
 
@@ -162,6 +179,8 @@ absl::Status CheckDirective(const control::Directive& directive, const Directive
       return CheckPrepare(directive.prepare().ballot(), context);
     case control::Directive::kView:
       return CheckView(directive.view(), context);
+    case control::Directive::kCheckpointAt:
+      return CheckCall(directive.checkpoint_at(), context);
     case control::Directive::kFinish:
       return context.joined ? absl::OkStatus() : Malformed("ended the run before it began");
     case control::Directive::kAbort:
@@ -189,17 +208,27 @@ ControlLine::ControlLine(ControlLineOptions options, SteadyTime now)
       pulse_(std::clamp<nanoseconds>(options_.peer_timeout / 8, kMinPulse, kMaxPulse)),
       last_heard_(now),
       last_pulse_(now),
+      connecting_since_(now),
       last_growth_(std::min<int64_t>(options_.largest_growth, 1)),
       view_(FirstView(options_.world_size)) {}
 
-void ControlLine::OnConnecting(SteadyTime now) {
-  last_heard_ = now;
+void ControlLine::OnConnecting(SteadyTime now, control::Registration* registration) {
+  registration->set_call(++calls_);
   answered_ = false;
+  connecting_since_ = now;
+  reconnect_at_.reset();
+  if (roster_) {
+    registration->set_run_id(roster_->run_id());
+  } else {
+    last_heard_ = now;
+  }
 }
 
 void ControlLine::OnDirective(const control::Directive& directive, SteadyTime now) {
   last_heard_ = now;
   answered_ = true;
+  broken_.clear();
+  if (!Take(directive)) return;
   const absl::Status fits =
       CheckDirective(directive, {.world_size = options_.world_size,
                                  .rounds = options_.rounds,
@@ -209,9 +238,30 @@ void ControlLine::OnDirective(const control::Directive& directive, SteadyTime no
                                  .largest_growth = options_.largest_growth,
                                  .joined = roster_.has_value(),
                                  .checkpoint = last_checkpoint_,
+                                 .called = options_.saves_on_call ? &called_ : nullptr,
                                  .view = options_.resilient ? &view_ : nullptr,
                                  .ballot = ballot_});
   if (fits.ok()) return Obey(directive);
+  Disbelieve(fits);
+}
+
+bool ControlLine::Take(const control::Directive& directive) {
+  const ReceivedMessages::Arrival arrival = heard_.Take(directive.number());
+  if (arrival == ReceivedMessages::Arrival::kGap || !told_.Acknowledge(directive.received())) {
+    Disbelieve(absl::InvalidArgumentError(
+        absl::StrCat("sent directive ", directive.number(), " after ", heard_.received(),
+                     " and has heard ", directive.received(), " reports, which cannot be")));
+    return false;
+  }
+  return arrival == ReceivedMessages::Arrival::kNew;
+}
+
+control::Report ControlLine::Add(control::Report report) {
+  report.set_received(heard_.received());
+  return told_.Add(std::move(report));
+}
+
+void ControlLine::Disbelieve(const absl::Status& fits) {
   End(FailedWith(absl::StrCat(RankZero(), " ", std::string(fits.message()),
                               "; run the same grapevine on every host"),
                  static_cast<int>(Failure::kPeerLost)));
@@ -221,7 +271,7 @@ void ControlLine::Obey(const control::Directive& directive) {
   switch (directive.kind_case()) {
     case control::Directive::kRoster:
       roster_ = directive.roster();
-      last_checkpoint_ = roster_->resumed().round();
+      last_checkpoint_ = called_ = roster_->resumed().round();
       for (const auto& settled : roster_->resumed().settled()) last_growth_ = settled.growth();
       break;
     case control::Directive::kRoundLimit:
@@ -237,6 +287,10 @@ void ControlLine::Obey(const control::Directive& directive) {
       break;
     case control::Directive::kPrepare:
       ballot_ = directive.prepare().ballot();
+      moves_.push_back(directive);
+      break;
+    case control::Directive::kCheckpointAt:
+      if (directive.checkpoint_at().has_round()) called_ = directive.checkpoint_at().round();
       moves_.push_back(directive);
       break;
     case control::Directive::kView:
@@ -283,29 +337,58 @@ std::optional<Round> ControlLine::TakeCut() {
   return cut;
 }
 
-void ControlLine::OnClosed(std::string_view why) {
-  if (roster_)
-    EndWithoutRankZero(absl::StrCat("died: its connection broke (", std::string(why), ")"));
+void ControlLine::OnClosed(std::string_view why, SteadyTime now) {
+  if (!roster_ || verdict_) return;
+  if (broken_.empty()) {
+    broken_ =
+        absl::StrCat("its connection broke (", why.empty() ? "closed" : std::string(why), ")");
+  }
+  if (!options_.mended) return EndWithoutRankZero(absl::StrCat("died: ", broken_));
+  // One that had stood for a while is made again at once.
+  if (answered_ && now - connecting_since_ >= kMaxPause) pause_ = {};
+  answered_ = false;
+  reconnect_at_ = now + pause_;
+  pause_ = std::clamp<nanoseconds>(
+      2 * pause_, kMinPause,
+      std::clamp<nanoseconds>(options_.peer_timeout / 8, kMinPause, kMaxPause));
+}
+
+void ControlLine::OnGone(std::string_view how) {
+  if (!interrupted()) return;
+  EndWithoutRankZero(absl::StrCat("died: ", broken_, ", and ", std::string(how)));
 }
 
 bool ControlLine::OnPulse(SteadyTime now) {
   // If this process itself was stopped, what rank 0 said meanwhile may still be unread.
   const nanoseconds gap = now - std::exchange(last_pulse_, now);
-  if (gap >= options_.peer_timeout / 2) last_heard_ += gap;
-  const nanoseconds silence = now - last_heard_;
-  if (silence < options_.peer_timeout || !answered_) return true;
-  if (roster_) {
-    EndWithoutRankZero(absl::StrCat("is silent: last heard ", HumanSeconds(silence),
-                                    " ago; its process is stopped, or its host or network is down "
-                                    "(--peer-timeout=",
-                                    Seconds(options_.peer_timeout),
-                                    "s is how long that may last)"));
+  if (gap >= options_.peer_timeout / 2) {
+    last_heard_ += gap;
+    connecting_since_ += gap;
   }
+  const nanoseconds silence = now - last_heard_;
+  if (!roster_) return silence < options_.peer_timeout || !answered_;
+  if (silence < options_.peer_timeout) return reconnect_at_ || Waits(silence, now);
+  EndWithoutRankZero(
+      absl::StrCat("is silent: last heard ", HumanSeconds(silence), " ago",
+                   broken_.empty() ? "" : absl::StrCat("; ", broken_, ", and no other was made"),
+                   "; its process is stopped, or its host or network is down (--peer-timeout=",
+                   Seconds(options_.peer_timeout), "s is how long that may last)"));
+  return false;
+}
+
+bool ControlLine::Waits(nanoseconds silence, SteadyTime now) {
+  if (!answered_) {
+    return now - connecting_since_ < std::max<nanoseconds>(options_.peer_timeout / 8, kMinAttempt);
+  }
+  if (silence < options_.peer_timeout / 2 || !options_.mended) return true;
+  // The network may have forgotten the connection without a word.
+  broken_ = absl::StrCat("nothing came over its connection for ", HumanSeconds(silence));
   return false;
 }
 
 void ControlLine::End(absl::Status verdict) {
   if (!verdict_) verdict_ = std::move(verdict);
+  reconnect_at_.reset();
 }
 
 std::string ControlLine::RankZero() const {

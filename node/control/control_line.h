@@ -4,11 +4,18 @@
 // Directives, broken connections and the time go in; the caller then asks for the outcome.
 // grpc_control_client carries the connection over gRPC.
 //
+// Once the run has begun, the line outlives its connections. When one breaks, or nothing is heard
+// on it for half of peer_timeout, the caller is to connect anew and to register again, as often as
+// it takes, with its reports that rank 0 is not known to have (numbered_messages.h); this ends when
+// rank 0 is known to be gone (nobody listens at its address any more) or has not been heard for
+// peer_timeout.
+//
 // Thread-compatible; functions are pure.
 #ifndef GRAPEVINE_NODE_CONTROL_CONTROL_LINE_H_
 #define GRAPEVINE_NODE_CONTROL_CONTROL_LINE_H_
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -19,6 +26,7 @@
 #include "algorithm/view.h"
 #include "base/ids.h"
 #include "node/control/control.pb.h"
+#include "node/control/numbered_messages.h"
 #include "node/control/steady_time.h"
 
 namespace grapevine {
@@ -35,9 +43,11 @@ struct DirectiveContext {
   int64_t largest_growth = 0;
   bool joined = false;   // the roster has come
   Round checkpoint = 0;  // the last one that was complete
-  // Where nodes go on without those that are lost: the last view and ballot; else null and 0.
+  // Where rank 0 names rounds to be saved: the last one; else null.
+  const Round* called = nullptr;
+  // Where nodes go on without those that are lost: the last view; else null.
   const View* view = nullptr;
-  uint32_t ballot = 0;
+  uint32_t ballot = 0;  // the last; 0: none
 };
 
 // InvalidArgument says what is wrong, phrased to follow "rank 0 ".
@@ -53,6 +63,9 @@ struct ControlLineOptions {
   Rank sharing = 0;
   int64_t largest_growth = 0;  // DirectiveContext's
   bool resilient = false;      // nodes go on without those that are lost
+  bool saves_on_call = false;  // rank 0 may name rounds to be saved
+  // The connection can be made again; rank 0's own, in process, breaks with its server only.
+  bool mended = true;
 };
 
 // Of a directive that has been checked.
@@ -62,14 +75,28 @@ class ControlLine {
  public:
   ControlLine(ControlLineOptions options, SteadyTime now);
 
-  // An attempt to connect and to register begins.
-  void OnConnecting(SteadyTime now);
+  // An attempt to connect and to register begins: with which number and run.
+  void OnConnecting(SteadyTime now, control::Registration* registration);
   void OnDirective(const control::Directive& directive, SteadyTime now);
-  // The connection has ended. So has the run, for a node that has joined it.
-  void OnClosed(std::string_view why);
+  // The connection, or the attempt, has ended.
+  void OnClosed(std::string_view why, SteadyTime now);
+  // When the next attempt to connect is to begin, for a node that has joined and is not connected.
+  std::optional<SteadyTime> reconnect_at() const { return reconnect_at_; }
+  // Whether the connection is broken: rank 0's process may be gone. If it is, `how` is phrased to
+  // follow the reason why the connection is.
+  bool interrupted() const { return !broken_.empty() && !verdict_; }
+  void OnGone(std::string_view how);
   // To be called every `pulse`, followed by a heartbeat. False when rank 0 has been silent for too
-  // long, and the connection is to be given up.
+  // long, and the connection or the attempt is to be given up.
   bool OnPulse(SteadyTime now);
+
+  // A report that must come, with its number: to be sent if there is a connection.
+  control::Report Add(control::Report report);
+  // What is to be sent on a new connection, after the registration.
+  const std::deque<control::Report>& unacknowledged() const { return told_.kept(); }
+  // So many directives have come.
+  uint64_t received() const { return heard_.received(); }
+
   // This node ends the run for itself, unless it has ended.
   void End(absl::Status verdict);
 
@@ -80,8 +107,8 @@ class ControlLine {
   // The new limits, each once, when the end of the run has moved or been settled. Nothing while a
   // decree that came before is to be taken: a view may ask for something before the end is settled.
   std::optional<control::RoundLimit> TakeLimit();
-  // What is to be done about members that are lost (kPrepare, kView), each once, in order; likewise
-  // nothing while a limit is to be taken.
+  // What is to be done about members that are lost, or about a checkpoint (kPrepare, kView,
+  // kCheckpointAt), each once, in order; likewise nothing while a limit is to be taken.
   std::optional<control::Directive> TakeDecree();
   // The nominal rounds that are to be measured, each once, ascending. To be asked before the limit,
   // which may be the last.
@@ -98,6 +125,12 @@ class ControlLine {
 
  private:
   void Obey(const control::Directive& directive);
+  // Notes what it says of the connection; false if it has come before, or ends the line.
+  bool Take(const control::Directive& directive);
+  // Whether what is under way, a connection or an attempt, may go on.
+  bool Waits(std::chrono::nanoseconds silence, SteadyTime now);
+  // Rank 0 has said what cannot be.
+  void Disbelieve(const absl::Status& fits);
   void Move(const control::RoundLimit& limit);
   std::string RankZero() const;  // for messages
   void EndWithoutRankZero(const std::string& how);
@@ -107,8 +140,16 @@ class ControlLine {
   SteadyTime last_heard_;
   SteadyTime last_pulse_;
   bool answered_ = false;
+  uint64_t calls_ = 0;
+  SteadyTime connecting_since_;
+  std::string broken_;  // why, until rank 0 is heard again
+  std::optional<SteadyTime> reconnect_at_;
+  std::chrono::nanoseconds pause_{0};  // before the next attempt
+  UnacknowledgedMessages<control::Report> told_;
+  ReceivedMessages heard_;
   std::optional<control::Roster> roster_;
-  // Limits and decrees, not taken yet: at most one more than rounds, and two for each member.
+  // Limits and decrees, not taken yet: at most one more than rounds, and two for each member and
+  // each checkpoint.
   std::deque<control::Directive> moves_;
   Round last_limit_ = 0;
   bool limit_final_ = false;
@@ -117,7 +158,8 @@ class ControlLine {
   Round last_cut_ = 0;
   std::optional<Round> checkpoint_;  // not taken yet
   Round last_checkpoint_ = 0;
-  View view_;  // the last
+  Round called_ = 0;  // likewise of those that rank 0 has named
+  View view_;         // the last
   uint32_t ballot_ = 0;
   std::optional<absl::Status> verdict_;
 };

@@ -22,6 +22,8 @@ using std::chrono::nanoseconds;
 constexpr milliseconds kMissingNoticeInterval{10000};
 // The least time that a rank accused by a peer has to speak for itself.
 constexpr size_t kMaxNamed = 8;
+// Reports after which their sender hears that they have come, though there is nothing else to say.
+constexpr uint64_t kAcknowledgeEvery = 64;
 // Refusals that are reported one by one within kMissingNoticeInterval.
 constexpr int64_t kRefusalsTold = 8;
 // What is shown of a node's own words.
@@ -70,6 +72,7 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
 
 void Coordinator::OnReport(SessionId session, const control::Report& report, SteadyTime now) {
   Advance(now);
+  CallForCheckpoints();
   if (report.has_registration()) return Register(session, report.registration());
   const auto found = ranks_.find(session);
   // The report of a session that was refused or replaced.
@@ -77,6 +80,25 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
   const Rank rank = found->second;
   Member& member = members_.at(rank);
   member.last_heard = now;
+  if (Take(rank, member, report)) Handle(rank, member, report);
+}
+
+bool Coordinator::Take(Rank rank, Member& member, const control::Report& report) {
+  const ReceivedMessages::Arrival arrival = member.heard.Take(report.number());
+  if (!member.told.Acknowledge(report.received()) || arrival == ReceivedMessages::Arrival::kGap) {
+    Abort(rank, Failure::kPeerLost,
+          absl::StrCat("rank ", rank, " at ", member.registration.address(), " sent report ",
+                       report.number(), " after ", member.heard.received(), " and has heard ",
+                       report.received(),
+                       " directives, which cannot be; run the same grapevine on every host"));
+    return false;
+  }
+  // It keeps what it does not know to have come.
+  if (member.heard.received() >= member.acknowledged + kAcknowledgeEvery) SendBeat(member);
+  return arrival == ReceivedMessages::Arrival::kNew;
+}
+
+void Coordinator::Handle(Rank rank, Member& member, const control::Report& report) {
   switch (report.kind_case()) {
     case control::Report::kHeartbeat:
       return OnHeartbeat(member, report.heartbeat());
@@ -92,6 +114,8 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
       return OnSteps(rank, report.steps());
     case control::Report::kPromise:
       return OnPromise(rank, report.promise());
+    case control::Report::kStop:
+      return OnStop(rank, report.stop());
     case control::Report::kPart:
       output_.parts.emplace_back(rank, report.part());
       return;
@@ -108,29 +132,54 @@ void Coordinator::OnClosed(SessionId session, std::string_view why, SteadyTime n
   const auto found = ranks_.find(session);
   if (found == ranks_.end()) return;
   const Rank rank = found->second;
-  const Member& member = members_.at(rank);
-  if (phase_ == Phase::kRunning) {
-    Lose(rank, Failure::kPeerLost,
-         absl::StrCat("rank ", rank, " at ", member.registration.address(),
-                      " died: its connection to rank 0 broke in ", At(member.heartbeat),
-                      why.empty() ? "" : absl::StrCat(" (", std::string(why), ")"),
-                      WhoWaitsFor(rank), "; its own output or its host's log says why"));
+  Member& member = members_.at(rank);
+  Detach(member);
+  if (phase_ == Phase::kGathering) {
+    members_.erase(rank);
+    return;
   }
-  ranks_.erase(session);
+  member.broken = why;
+  absent_[rank] = member.registration.address();
+}
+
+void Coordinator::OnLeft(SessionId session, SteadyTime now) {
+  const auto found = ranks_.find(session);
+  const std::optional<Rank> rank =
+      found == ranks_.end() ? std::nullopt : std::optional(found->second);
+  OnClosed(session, "closed by the node", now);
+  if (rank) OnGone(*rank, "", now);
+}
+
+void Coordinator::OnGone(Rank rank, std::string_view how, SteadyTime now) {
+  Advance(now);
+  if (!absent_.contains(rank)) return;
+  absent_.erase(rank);
+  if (phase_ == Phase::kRunning) Lose(rank, Failure::kPeerLost, Died(rank, how));
   members_.erase(rank);
+}
+
+std::string Coordinator::Died(Rank rank, std::string_view how) const {
+  const Member& member = members_.at(rank);
+  std::string why = member.broken;
+  if (!how.empty()) absl::StrAppend(&why, why.empty() ? "" : ", and ", std::string(how));
+  return absl::StrCat("rank ", rank, " at ", member.registration.address(),
+                      " died: its connection to rank 0 broke in ", At(member.heartbeat),
+                      why.empty() ? "" : absl::StrCat(" (", why, ")"), WhoWaitsFor(rank),
+                      "; its own output or its host's log says why");
 }
 
 void Coordinator::OnTick(SteadyTime now) {
   Advance(now);
+  CallForCheckpoints();
   if (phase_ == Phase::kGathering) JudgeGathering();
   if (phase_ == Phase::kRunning) JudgeSilence();
+  if (phase_ == Phase::kRunning) JudgeBacklog();
   if (phase_ == Phase::kRunning) JudgeAccusation();
   if (phase_ == Phase::kRunning) JudgeStuck();
   if (phase_ == Phase::kRunning) JudgeSlow();
   CountRefusals();
-  control::Directive beat;
-  beat.mutable_beat();
-  if (phase_ == Phase::kGathering || phase_ == Phase::kRunning) SendToAll(beat);
+  if (phase_ != Phase::kGathering && phase_ != Phase::kRunning) return;
+  for (auto& [rank, member] : members_) SendBeat(member);
 }
 
 void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
@@ -146,14 +195,46 @@ void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   directive.mutable_round_limit()->set_limit(limit);
   directive.mutable_round_limit()->set_final(final);
   directive.mutable_round_limit()->set_growth(growth);
-  SendToAll(directive);
+  TellAll(directive);
 }
 
 void Coordinator::OnCheckpoint(Round round) {
   if (phase_ != Phase::kRunning) return;
   control::Directive directive;
   directive.mutable_checkpoint_done()->set_round(round);
-  SendToAll(directive);
+  TellAll(directive);
+  if (calls_) calls_->OnComplete(round);
+  if (!stop_ || !stop_->with || round < *stop_->with) return;
+  Abort(stop_->rank, stop_->failure,
+        absl::StrCat("the checkpoint of round ", round, " is complete; ", stop_->message));
+}
+
+void Coordinator::OnStop(Rank rank, const control::Failure& why) {
+  if (phase_ != Phase::kRunning || !calls_) return OnFailure(rank, why);
+  if (stop_) return;
+  stop_ = {.rank = rank,
+           .failure = FailureFromNumber(why.failure()),
+           .message = InTheNameOf(rank, Printable(why.message(), kMaxWords))};
+  if (calls_->over()) return TellOfLastRounds();
+  output_.notices.push_back(
+      absl::StrCat("the run ends with its next checkpoint; ", stop_->message));
+  calls_->Demand();
+  TellCalls();
+}
+
+void Coordinator::TellOfLastRounds() {
+  output_.notices.push_back(absl::StrCat(
+      "the run's last rounds are under way, and it comes to its end; ", stop_->message));
+}
+
+void Coordinator::TellCalls() {
+  const std::optional<control::Directive> directive = calls_->Take();
+  if (!directive) return;
+  TellAll(*directive);
+  if (directive->has_prepare()) return;
+  if (!directive->checkpoint_at().has_round()) return stop_ ? TellOfLastRounds() : void();
+  output_.called = directive->checkpoint_at().round();
+  if (stop_ && !stop_->with) stop_->with = output_.called;
 }
 
 // Rank 0 itself may have been stopped (or a laptop asleep): what the others said meanwhile is still
@@ -172,23 +253,40 @@ void Coordinator::Advance(SteadyTime now) {
   }
 }
 
+void Coordinator::CallForCheckpoints() {
+  if (phase_ != Phase::kRunning || !calls_ || all_done_told_) return;
+  calls_->OnTime(now_);
+  TellCalls();
+}
+
 void Coordinator::Register(SessionId session, const control::Registration& registration) {
-  if (phase_ == Phase::kAborted) return TellVerdict(session, registration.rank());
+  const Rank rank = registration.rank();
+  if (!ranks_.contains(session) && ComesBack(registration)) return ComeBack(session, registration);
+  if (phase_ == Phase::kAborted) return TellVerdict(session, rank);
   if (ranks_.contains(session)) return RegisterAgain(session, registration);
+  const auto outcast = left_out_.find(rank);
+  if (outcast != left_out_.end() && outcast->second.process == registration.nonce()) {
+    return TellEnd(session, outcast->second.message, outcast->second.failure, rank);
+  }
+  // Before it is compared with the others: it cannot end a run that it is not in.
+  if (phase_ == Phase::kGathering && !registration.run_id().empty()) {
+    return Refuse(session, registration, Conflict(registration));
+  }
+  JudgeReplacement(registration);
+  if (phase_ == Phase::kAborted) return TellVerdict(session, rank);
   std::string why = Objection(options_.own, registration);
   if (why.empty() && options_.resumed) why = PartObjection(*options_.resumed, registration);
-  if (!why.empty() && options_.proven && IsAwaited(registration.rank())) {
+  if (!why.empty() && options_.proven && IsAwaited(rank)) {
     AwaitLatecomers();
-    Abort(registration.rank(), Failure::kRendezvous, Refusal(registration, why));
-    return TellVerdict(session, registration.rank());
+    Abort(rank, Failure::kRendezvous, Refusal(registration, why));
+    return TellVerdict(session, rank);
   }
   if (why.empty()) why = Conflict(registration);
   if (!why.empty()) return Refuse(session, registration, why);
-  const auto previous = members_.find(registration.rank());
-  if (previous != members_.end()) {
-    output_.ended.push_back(previous->second.session);
-    ranks_.erase(previous->second.session);
-  }
+  Join(session, registration);
+}
+
+void Coordinator::Join(SessionId session, const control::Registration& registration) {
   Member member;
   member.session = session;
   member.registration = registration;
@@ -196,6 +294,49 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
   members_[registration.rank()] = std::move(member);
   ranks_[session] = registration.rank();
   if (static_cast<Rank>(members_.size()) == world_size()) StartRun();
+}
+
+bool Coordinator::ComesBack(const control::Registration& registration) const {
+  const auto found = members_.find(registration.rank());
+  if (found == members_.end()) return false;
+  const control::Registration& held = found->second.registration;
+  return held.nonce() == registration.nonce() && registration.call() > held.call() &&
+         (registration.run_id().empty() || registration.run_id() == options_.run_id);
+}
+
+void Coordinator::ComeBack(SessionId session, const control::Registration& registration) {
+  const Rank rank = registration.rank();
+  Member& member = members_.at(rank);
+  if (member.session) output_.replaced.push_back(*member.session);
+  Detach(member);
+  absent_.erase(rank);
+  member.session = session;
+  member.registration.set_call(registration.call());
+  ranks_[session] = rank;
+  if (phase_ != Phase::kGathering) {
+    output_.notices.push_back(absl::StrCat("rank ", rank, " is connected again, ",
+                                           HumanSeconds(now_ - member.last_heard),
+                                           " after it was last heard"));
+  }
+  member.last_heard = now_;
+  for (const control::Directive& directive : member.told.kept()) Send(session, directive);
+  SendBeat(member);  // it knows now that it is heard
+  if (phase_ == Phase::kAborted) TellVerdict(session, rank);
+  if (phase_ == Phase::kFinished) TellFinish(session);
+}
+
+void Coordinator::JudgeReplacement(const control::Registration& registration) {
+  const Rank rank = registration.rank();
+  if (!options_.proven || !absent_.contains(rank)) return;
+  const control::Registration& held = members_.at(rank).registration;
+  // Only where the old one listened can it not be any more.
+  if (registration.nonce() == held.nonce() || registration.address() != held.address()) return;
+  OnGone(rank, "another process came in its place", now_);
+}
+
+void Coordinator::Detach(Member& member) {
+  if (member.session) ranks_.erase(*member.session);
+  member.session.reset();
 }
 
 void Coordinator::RegisterAgain(SessionId session, const control::Registration& registration) {
@@ -215,10 +356,13 @@ void Coordinator::RegisterAgain(SessionId session, const control::Registration& 
 
 std::string Coordinator::Conflict(const control::Registration& registration) const {
   if (phase_ != Phase::kGathering) return "the run has already begun";
+  if (!registration.run_id().empty()) {
+    return "it comes back to a run that has not begun here; the rank 0 that it was in is gone";
+  }
   const auto holder = members_.find(registration.rank());
   if (holder == members_.end()) return "";
   const control::Registration& held = holder->second.registration;
-  if (held.nonce() == registration.nonce()) return "";  // the same process again
+  if (held.nonce() == registration.nonce()) return "it is here already, with a later call";
   return absl::StrCat("rank ", held.rank(), " is already taken by the process at ", held.address(),
                       "; give each process a rank of its own");
 }
@@ -232,7 +376,9 @@ void Coordinator::Refuse(SessionId session, const control::Registration& registr
   const std::string message = Refusal(registration, why);
   control::Directive directive;
   directive.mutable_abort()->set_message(message);
-  directive.mutable_abort()->set_failure(static_cast<int>(Failure::kRendezvous));
+  // Who comes back was in a run, and has lost its rank 0.
+  const Failure kind = registration.run_id().empty() ? Failure::kRendezvous : Failure::kPeerLost;
+  directive.mutable_abort()->set_failure(static_cast<int>(kind));
   directive.mutable_abort()->set_culprit(registration.rank());
   Send(session, std::move(directive));
   output_.ended.push_back(session);
@@ -259,10 +405,11 @@ void Coordinator::StartRun() {
     roster->add_addresses(member.registration.address());
     member.moved = member.round_since = now_;
   }
-  SendToAll(directive);
+  TellAll(directive);
   if (options_.resilient) {
     agreement_.emplace(FirstView(world_size()), std::numeric_limits<Round>::max());
   }
+  if (options_.checkpoints) calls_.emplace(*options_.checkpoints, now_);
   if (!desk_) return;
   desk_->Extend(round_limit_, /*final=*/false);
   SendLimits();
@@ -334,10 +481,11 @@ void Coordinator::TellIfAllDone() {
 void Coordinator::OnPromise(Rank rank, const control::Promise& promise) {
   if (phase_ != Phase::kRunning) return;
   absl::Status taken = absl::InvalidArgumentError("promises what it was not asked for");
+  if (calls_) taken = calls_->OnPromise(rank, promise);
   if (agreement_ && promise.round() < round_limit_) {
     taken = agreement_->OnPromise(rank, promise.ballot(), promise.round());
   }
-  if (taken.ok()) return TellDecrees();
+  if (taken.ok()) return calls_ ? TellCalls() : TellDecrees();
   Abort(rank, Failure::kPeerLost,
         absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address(), " ",
                      std::string(taken.message()), "; run the same grapevine on every host"));
@@ -369,7 +517,7 @@ void Coordinator::TellDecrees() {
     view.mutable_members()->Assign(agreed.members.begin(), agreed.members.end());
     if (agreed.from >= round_limit_ && !limit_final_) view.set_again(round_limit_);
   }
-  SendToAll(directive);
+  TellAll(directive);
   if (directive.has_prepare()) PromiseForThoseWhoAreDone();
 }
 
@@ -395,7 +543,7 @@ void Coordinator::OnSteps(Rank rank, const control::Steps& steps) {
 
 void Coordinator::SendLimits() {
   for (auto& [rank, directive] : desk_->Take()) {
-    Send(members_.at(rank).session, std::move(directive));
+    Tell(members_.at(rank), std::move(directive));
   }
 }
 
@@ -407,10 +555,16 @@ bool Coordinator::AllDone() const {
 void Coordinator::Finish() {
   if (phase_ != Phase::kRunning || !AllDone()) return;
   phase_ = Phase::kFinished;
+  for (const auto& [rank, member] : members_) {
+    if (member.session) TellFinish(*member.session);
+  }
+}
+
+void Coordinator::TellFinish(SessionId session) {
   control::Directive directive;
   directive.mutable_finish();
-  SendToAll(directive);
-  for (const auto& [rank, member] : members_) output_.ended.push_back(member.session);
+  Send(session, std::move(directive));
+  output_.ended.push_back(session);
 }
 
 nanoseconds Coordinator::Patience() const {
@@ -458,8 +612,20 @@ void Coordinator::JudgeSilence() {
   Lose(rank, Failure::kPeerLost,
        absl::StrCat("rank ", rank, " at ", member.registration.address(), " is silent: last heard ",
                     HumanSeconds(silence), " ago in ", At(member.heartbeat), WhoWaitsFor(rank),
+                    member.session ? "" : "; its connection broke, and it has not come back",
                     "; its process is stopped, or its host or network is down (",
                     Flag("--peer-timeout", options_.peer_timeout), " is how long that may last)"));
+}
+
+void Coordinator::JudgeBacklog() {
+  const auto found = std::ranges::find_if(
+      members_, [](const auto& entry) { return entry.second.told.size() > kMaxUnacknowledged; });
+  if (found == members_.end()) return;
+  const auto& [rank, member] = *found;
+  Lose(rank, Failure::kPeerLost,
+       absl::StrCat("rank ", rank, " at ", member.registration.address(), " has not taken ",
+                    member.told.size(), " directives of rank 0, last heard ",
+                    HumanSeconds(now_ - member.last_heard), " ago in ", At(member.heartbeat)));
 }
 
 void Coordinator::JudgeAccusation() {
@@ -541,11 +707,21 @@ void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message
 
 // `message` may be of an accusation, which goes with the culprit.
 void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& message) {
-  const SessionId session = members_.at(lost).session;
+  const Member& member = members_.at(lost);
   output_.notices.push_back(absl::StrCat(message, "; ", members_.size() - 1, " of ", world_size(),
                                          members_.size() == 2 ? " nodes goes on" : " nodes go on"));
-  TellEnd(session, absl::StrCat("the others go on without it: ", message), failure, lost);
-  ranks_.erase(session);
+  const Outcast& told =
+      left_out_
+          .insert_or_assign(
+              lost, Outcast{.process = member.registration.nonce(),
+                            .message = absl::StrCat("the others go on without it: ", message),
+                            .failure = failure})
+          .first->second;
+  if (member.session) {
+    TellEnd(*member.session, told.message, failure, lost);
+    ranks_.erase(*member.session);
+  }
+  absent_.erase(lost);
   members_.erase(lost);
   accusations_.LeaveOut(lost);
   // They have waited for it, maybe: nobody is stuck before that has had its effect.
@@ -561,7 +737,9 @@ void Coordinator::Abort(Rank culprit, Failure failure, const std::string& messag
   phase_ = Phase::kAborted;
   verdict_ = WithFailure(absl::AbortedError(message), failure);
   culprit_ = culprit;
-  for (const auto& [rank, member] : members_) TellVerdict(member.session, rank);
+  for (const auto& [rank, member] : members_) {
+    if (member.session) TellVerdict(*member.session, rank);
+  }
 }
 
 void Coordinator::TellVerdict(SessionId session, Rank rank) {
@@ -583,8 +761,23 @@ void Coordinator::Send(SessionId session, control::Directive directive) {
   output_.directives.emplace_back(session, std::move(directive));
 }
 
-void Coordinator::SendToAll(const control::Directive& directive) {
-  for (const auto& [rank, member] : members_) Send(member.session, directive);
+void Coordinator::Tell(Member& member, control::Directive directive) {
+  directive.set_received(member.heard.received());
+  const control::Directive& numbered = member.told.Add(std::move(directive));
+  if (member.session) Send(*member.session, numbered);
+}
+
+void Coordinator::TellAll(const control::Directive& directive) {
+  for (auto& [rank, member] : members_) Tell(member, directive);
+}
+
+void Coordinator::SendBeat(Member& member) {
+  if (!member.session) return;
+  control::Directive directive;
+  directive.mutable_beat();
+  directive.set_received(member.heard.received());
+  member.acknowledged = member.heard.received();
+  Send(*member.session, std::move(directive));
 }
 
 std::string Coordinator::Missing() const {

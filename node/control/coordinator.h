@@ -19,10 +19,18 @@
 // asked, it begins none; and what befalls the numbers, the settings or the files of one node ends
 // the run as ever (IsOfOneNode).
 //
-// Three conditions of a node are told apart: *died* (the connection broke), *silent* (connected,
-// but no heartbeat for peer_timeout: stopped, or the host is gone), *slow* (heartbeats come, but
-// the round does not advance: a notice, and a verdict only after step_timeout). When every node
-// waits for another and nothing moves, the run is *stuck*, and ends.
+// Where the run keeps checkpoints, a node that is told to end may ask for one first: the run then
+// ends with the next one that is complete, or earlier for any other reason.
+//
+// Conditions of a node are told apart. It is *absent* while its connection is broken: what is to be
+// told to it is kept (numbered_messages.h), and nothing else changes if it comes back. That is a
+// registration by the same process with a later call, which takes the old session's place, whether
+// or not that is known to be over. *Dead*: it has closed its connection in order, or is absent and
+// known to be gone (OnGone: nobody listens at its address any more, which tells the end of a
+// process from that of a connection; or another process registers at its address). *Silent*: no
+// heartbeat for peer_timeout, connected or not: stopped, cut off, or the host is gone. *Slow*:
+// heartbeats come, but the round does not advance: a notice, and a verdict only after step_timeout.
+// When every node waits for another and nothing moves, the run is *stuck*, and ends.
 //
 // Thread-safety: thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_COORDINATOR_H_
@@ -44,8 +52,10 @@
 #include "base/ids.h"
 #include "node/control/accusations.h"
 #include "node/control/budget_desk.h"
+#include "node/control/checkpoint_calls.h"
 #include "node/control/control.pb.h"
 #include "node/control/notice_throttle.h"
+#include "node/control/numbered_messages.h"
 #include "node/control/steady_time.h"
 
 namespace grapevine {
@@ -64,6 +74,8 @@ struct CoordinatorOptions {
   bool resilient = false;
   // If nodes share a budget of gradients; round_limit then counts nominal rounds.
   std::optional<BudgetDeskOptions> budget;
+  // If the run keeps checkpoints.
+  std::optional<CheckpointCallsOptions> checkpoints;
   std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
   std::chrono::milliseconds peer_timeout{30000};        // --peer-timeout
   std::chrono::milliseconds step_timeout{900000};       // --step-timeout
@@ -77,8 +89,11 @@ class Coordinator {
     std::vector<std::pair<SessionId, control::Directive>> directives;  // in order
     // These sessions get nothing more after their directives.
     std::vector<SessionId> ended;
+    // These are nobody's any more: their node has another one.
+    std::vector<SessionId> replaced;
     std::vector<std::pair<Rank, control::NodeMetrics>> metrics;
     std::vector<std::pair<Rank, control::SavedPart>> parts;  // of checkpoints
+    std::optional<Round> called;                             // all are told to save after it
     std::vector<std::string> notices;                        // for rank 0's log
     std::vector<Rank> lost;                                  // which are left out
     // True once, when every node is done: rank 0 writes the results, then calls Finish.
@@ -88,8 +103,19 @@ class Coordinator {
   Coordinator(CoordinatorOptions options, SteadyTime now);
 
   void OnReport(SessionId session, const control::Report& report, SteadyTime now);
-  // The connection is gone; `why` may be empty.
+  // The session's connection is gone; `why` may be empty.
   void OnClosed(SessionId session, std::string_view why, SteadyTime now);
+  // The node has closed it in order: nothing more comes of that process.
+  void OnLeft(SessionId session, SteadyTime now);
+  // Whose connections are broken, and where their processes listen. Whether they still do is to be
+  // watched.
+  const std::map<Rank, std::string>& absent() const { return absent_; }
+  // Whether it is the connection of a node of the run, which closes it itself when it has heard the
+  // end.
+  bool IsMember(SessionId session) const { return ranks_.contains(session); }
+  // The process of an absent rank is gone: `how` is phrased to follow the reason why its connection
+  // is.
+  void OnGone(Rank rank, std::string_view how, SteadyTime now);
   // To be called a few times per peer_timeout: judges time-outs, and sends a Beat to all.
   void OnTick(SteadyTime now);
   // Moves the end of the run outwards, or settles it where it is; a lower limit
@@ -106,13 +132,15 @@ class Coordinator {
   void End(const absl::Status& why);
   // Rank 0 cannot even begin: the same, and waits for the nodes that have yet to come.
   void CannotBegin(const absl::Status& why);
-  // Whether somebody has yet to come and hear that the run cannot begin.
-  bool AwaitsLatecomers() const { return !latecomers_.empty(); }
+  // Whether somebody has yet to come, or to come back, and hear how the run ends.
+  bool AwaitsLatecomers() const { return !latecomers_.empty() || !absent_.empty(); }
 
   // How long nodes have to leave after the end: news of a success may take --peer-timeout to reach
   // a node that is cut off; a failure is told for kPatience.
   std::chrono::nanoseconds Patience() const;
   static constexpr std::chrono::milliseconds kPatience{5000};
+  // The most directives that a node may not have acknowledged.
+  static constexpr size_t kMaxUnacknowledged = 4096;
 
   Output Take() { return std::exchange(output_, {}); }
 
@@ -122,8 +150,12 @@ class Coordinator {
 
  private:
   struct Member {
-    SessionId session = 0;
-    control::Registration registration;
+    std::optional<SessionId> session;    // none: absent
+    std::string broken;                  // why
+    control::Registration registration;  // with its latest call
+    UnacknowledgedMessages<control::Directive> told;
+    ReceivedMessages heard;
+    uint64_t acknowledged = 0;  // of `heard`, as the node has last been told
     control::Heartbeat heartbeat;
     SteadyTime last_heard;
     SteadyTime moved;        // when heartbeat.progress or waiting_for last changed
@@ -132,9 +164,37 @@ class Coordinator {
     Round slow_noticed = -1;
   };
 
+  // Why the run ends with a checkpoint, and with which.
+  struct Stop {
+    Rank rank = 0;
+    Failure failure = Failure::kOther;
+    std::string message;
+    std::optional<Round> with = std::nullopt;  // once it is named
+  };
+
+  // Who has been left out, should it come back to hear so.
+  struct Outcast {
+    uint64_t process;
+    std::string message;
+    Failure failure;
+  };
+
   void Advance(SteadyTime now);
   void Register(SessionId session, const control::Registration& registration);
+  void Join(SessionId session, const control::Registration& registration);
+  // Whether its process is a member's, and this is a later call of it.
+  bool ComesBack(const control::Registration& registration) const;
+  void ComeBack(SessionId session, const control::Registration& registration);
+  // What it says of itself cannot be: another process is in the place of an absent one.
+  void JudgeReplacement(const control::Registration& registration);
+  // The session is replaced, or over.
+  void Detach(Member& member);
+  void Handle(Rank rank, Member& member, const control::Report& report);
+  // False if the report is not to be looked at.
+  bool Take(Rank rank, Member& member, const control::Report& report);
+  std::string Died(Rank rank, std::string_view how) const;
   void TellVerdict(SessionId session, Rank rank);
+  void TellFinish(SessionId session);
   void TellEnd(SessionId session, const std::string& message, Failure failure, Rank culprit);
   void AwaitLatecomers();
   // A session belongs to one node: a second registration on it violates the protocol.
@@ -159,11 +219,20 @@ class Coordinator {
   // Those who are done begin no round, and are not asked.
   void PromiseForThoseWhoAreDone();
   void TellDecrees();
+  // All are told to save, if it is time.
+  void CallForCheckpoints();
+  // Likewise, what there is to tell of that.
+  void TellCalls();
+  // There is no round left to save after.
+  void TellOfLastRounds();
+  // A node asks for a checkpoint with which the run ends.
+  void OnStop(Rank rank, const control::Failure& why);
   // Why no node of this run can be done there; empty if this one can.
   std::string NotDone(Rank rank, Round limit) const;
   bool AllDone() const;
   void JudgeGathering();
   void JudgeSilence();
+  void JudgeBacklog();
   void JudgeAccusation();
   void JudgeStuck();
   // Of a stuck run, in which all wait who are not done: who goes when one waits for one that is.
@@ -174,7 +243,10 @@ class Coordinator {
   void LeaveOut(Rank lost, Failure failure, const std::string& message);
   void Abort(Rank culprit, Failure failure, const std::string& message);
   void Send(SessionId session, control::Directive directive);
-  void SendToAll(const control::Directive& directive);
+  // To a member, which hears it when it has come back at the latest.
+  void Tell(Member& member, control::Directive directive);
+  void TellAll(const control::Directive& directive);
+  void SendBeat(Member& member);
   Rank world_size() const { return options_.own.world_size(); }
   std::string Missing() const;
   std::string WhoWaitsFor(Rank rank) const;
@@ -189,10 +261,14 @@ class Coordinator {
   std::map<SessionId, Rank> ranks_;       // of the members
   std::map<Rank, std::string> absences_;  // why a rank is not there, as far as that is known
   std::set<Rank> latecomers_;             // have yet to hear that the run cannot begin
+  std::map<Rank, std::string> absent_;    // the addresses of members without a session
+  std::map<Rank, Outcast> left_out_;
   NoticeThrottle refusals_told_;
   Accusations accusations_;
   std::optional<ViewAgreement> agreement_;  // while it runs, if nodes go on without the lost
   uint32_t ballot_ = 0;
+  std::optional<CheckpointCalls> calls_;  // while it runs, if it keeps checkpoints
+  std::optional<Stop> stop_;
   bool limit_final_ = false;
   bool all_done_told_ = false;
   const SteadyTime gather_until_;

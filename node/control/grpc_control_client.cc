@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "node/control/registration.h"
 
 namespace grapevine {
 namespace {
@@ -23,6 +24,11 @@ constexpr milliseconds kMaxWait{1000};
 constexpr milliseconds kRetryInterval{100};
 constexpr milliseconds kLeaveTimeout{1000};
 constexpr milliseconds kCancelTimeout{5000};
+
+ControlLineOptions With(ControlLineOptions options, bool mended) {
+  options.mended = mended;
+  return options;
+}
 
 // Holds a channel until the process ends. gRPC ends the threads that serve callbacks when the last
 // channel goes; were that when a call ends on one of them, the thread would wait for itself.
@@ -40,9 +46,14 @@ class GrpcControlClient::Stream final
     : public grpc::ClientBidiReactor<control::Report, control::Directive> {
  public:
   // The client outlives it, unless it abandons it.
-  Stream(GrpcControlClient& client, control::Report registration) : client_(client) {
-    queue_.push_back(std::move(registration));
-    client_.stub_->async()->Connect(&context_, this);
+  // `first`: what is said at first.
+  Stream(GrpcControlClient& client, std::shared_ptr<grpc::Channel> channel,
+         std::deque<control::Report> first)
+      : client_(client),
+        channel_(std::move(channel)),
+        stub_(control::Control::NewStub(channel_)),
+        queue_(std::move(first)) {
+    stub_->async()->Connect(&context_, this);
     // Until the read side closes, writes may start from any thread.
     AddHold();
     StartRead(&incoming_);
@@ -70,11 +81,9 @@ class GrpcControlClient::Stream final
     MutexLock alone(calls_->mutex);
     if (calls_->abandoned) return;
     MutexLock lock(client_.mutex_);
-    const bool was_full = full();
     writing_ = false;
     if (!ok) queue_.clear();
     Pump();
-    if (was_full) client_.changed_.NotifyAll();
   }
 
   void OnDone(const grpc::Status& status) override {
@@ -97,7 +106,7 @@ class GrpcControlClient::Stream final
   // Abandons a stream that does not end: from now on it leaves its client alone, and it deletes
   // itself when it ends. Not under the client's lock.
   static void Abandon(Stream* stream) {
-    KeepForGood(stream->client_.channel_);
+    KeepForGood(stream->channel_);
     const std::shared_ptr<Calls> calls = stream->calls_;
     MutexLock alone(calls->mutex);
     calls->abandoned = true;
@@ -105,6 +114,7 @@ class GrpcControlClient::Stream final
   }
 
   void Enqueue(control::Report report) {
+    if (read_closed_) return;
     queue_.push_back(std::move(report));
     Pump();
   }
@@ -134,7 +144,6 @@ class GrpcControlClient::Stream final
   }
 
   bool empty() const { return queue_.empty(); }
-  bool full() const { return queue_.size() >= kMaxQueued; }
   bool done() const { return done_; }
   // gRPC ends a cancelled call without the peer's help, but not without threads.
   bool hangs(SteadyTime now) const {
@@ -151,6 +160,8 @@ class GrpcControlClient::Stream final
   };
   const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
   GrpcControlClient& client_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<control::Control::Stub> stub_;
   grpc::ClientContext context_;
   control::Directive incoming_;
   control::Report outgoing_;
@@ -165,11 +176,13 @@ class GrpcControlClient::Stream final
 };
 
 GrpcControlClient::GrpcControlClient(std::shared_ptr<grpc::Channel> channel,
-                                     ControlLineOptions options)
+                                     ControlLineOptions options, RunToken token, Dial dial)
     : channel_(std::move(channel)),
-      stub_(control::Control::NewStub(channel_)),
       coordinator_(options.coordinator),
-      line_(std::move(options), steady_clock::now()),
+      token_(std::move(token)),
+      dial_(std::move(dial)),
+      line_(With(std::move(options), dial_ != nullptr), steady_clock::now()),
+      watch_([this](Rank) { OnPortClosed(); }),
       pulser_([this] { Pulse(); }) {}
 
 GrpcControlClient::~GrpcControlClient() {
@@ -202,9 +215,13 @@ bool GrpcControlClient::AwaitDone(SteadyTime deadline) {
 
 absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registration& registration,
                                                         SteadyTime deadline) {
+  {
+    MutexLock lock(mutex_);
+    registration_ = registration;
+  }
   std::string last_error = "no answer: its host is down, or a firewall drops what is sent there";
   while (true) {
-    const grpc::Status status = Attempt(registration, deadline);
+    const grpc::Status status = Attempt(deadline);
     MutexLock lock(mutex_);
     if (line_.verdict()) return *line_.verdict();
     if (line_.roster()) return *line_.roster();
@@ -229,20 +246,34 @@ void GrpcControlClient::Cancel(control::Failure why) {
   if (stream_ == nullptr) return;
   control::Report report;
   *report.mutable_failure() = std::move(why);
-  stream_->Enqueue(std::move(report));
+  stream_->Enqueue(line_.Add(std::move(report)));
   OnChange();
 }
 
-grpc::Status GrpcControlClient::Attempt(const control::Registration& registration,
-                                        SteadyTime deadline) {
+void GrpcControlClient::Connect() {
+  std::deque<control::Report> first(1);
+  control::Registration& registration = *first[0].mutable_registration();
+  registration = registration_;
+  line_.OnConnecting(steady_clock::now(), &registration);
+  if (token_.given()) Prove(token_, &registration);
+  first.insert(first.end(), line_.unacknowledged().begin(), line_.unacknowledged().end());
+  // What is left of a broken channel would only be waited for.
+  std::shared_ptr<grpc::Channel> channel = line_.roster() ? dial_() : channel_;
+  if (channel == nullptr) return line_.OnClosed("no channel can be made", steady_clock::now());
+  stream_ = std::make_unique<Stream>(*this, std::move(channel), std::move(first));
+}
+
+void GrpcControlClient::Reconnect(SteadyTime now) {
+  if (line_.verdict() || !line_.reconnect_at() || now < *line_.reconnect_at()) return;
+  Connect();
+}
+
+grpc::Status GrpcControlClient::Attempt(SteadyTime deadline) {
   Stream* hanging = nullptr;
   {
     MutexLock lock(mutex_);
     if (line_.verdict()) return grpc::Status::OK;
-    line_.OnConnecting(steady_clock::now());
-    control::Report report;
-    *report.mutable_registration() = registration;
-    stream_ = std::make_unique<Stream>(*this, std::move(report));
+    Connect();
     AwaitAnswer(deadline);
     if (!stream_->hangs(steady_clock::now())) return stream_->status();
     hanging = stream_.release();
@@ -290,23 +321,30 @@ void GrpcControlClient::Start(Callbacks callbacks, Snapshot snapshot) {
 }
 
 absl::Status GrpcControlClient::Send(control::Report report) {
-  return SendBefore(SteadyTime::min(), std::move(report));
+  MutexLock lock(mutex_);
+  return Enqueue(std::move(report), kMaxQueued + kReserve);
 }
 
 absl::Status GrpcControlClient::SendBefore(SteadyTime deadline, control::Report report) {
   MutexLock lock(mutex_);
-  while (!line_.verdict() && stream_ != nullptr && stream_->full() &&
-         steady_clock::now() < deadline) {
+  while (!line_.verdict() && Full(kMaxQueued) && steady_clock::now() < deadline) {
     changed_.WaitUntil(mutex_, deadline);
   }
-  const std::optional<absl::Status>& verdict = line_.verdict();
-  if (verdict && !verdict->ok()) return *verdict;
-  if (verdict || !line_.roster()) return absl::FailedPreconditionError("no run is going on");
-  if (stream_->full()) {
+  return Enqueue(std::move(report), kMaxQueued);
+}
+
+bool GrpcControlClient::Full(size_t most) const { return line_.unacknowledged().size() >= most; }
+
+absl::Status GrpcControlClient::Enqueue(control::Report report, size_t most) {
+  if (line_.verdict()) return *line_.verdict();
+  if (!line_.roster()) return absl::FailedPreconditionError("no run is going on");
+  if (Full(most)) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(kMaxQueued, " reports wait for rank 0 at ", coordinator_));
+        absl::StrCat(most, " reports wait for rank 0 at ", coordinator_));
   }
-  stream_->Enqueue(std::move(report));
+  report = line_.Add(std::move(report));
+  // Without a connection it waits for the next one.
+  if (stream_ != nullptr) stream_->Enqueue(std::move(report));
   return absl::OkStatus();
 }
 
@@ -317,10 +355,11 @@ void GrpcControlClient::SetSteps(control::Steps steps) {
 }
 
 void GrpcControlClient::SendSteps() {
-  if (!steps_ || line_.verdict() || stream_ == nullptr || stream_->full()) return;
+  if (!steps_ || Full(kMaxQueued)) return;
   control::Report report;
   *report.mutable_steps() = *std::exchange(steps_, std::nullopt);
-  stream_->Enqueue(std::move(report));
+  const absl::Status queued = Enqueue(std::move(report), kMaxQueued);
+  if (!queued.ok()) VLOG(1) << "steps are not told: " << queued;
 }
 
 absl::Status GrpcControlClient::AwaitVerdict(control::Failure failure, SteadyTime deadline) {
@@ -338,15 +377,27 @@ absl::Status GrpcControlClient::AwaitVerdict(control::Failure failure, SteadyTim
 
 void GrpcControlClient::OnDirective(const control::Directive& directive) {
   line_.OnDirective(directive, steady_clock::now());
+  watch_.Watch({});
   OnChange();
 }
 
 void GrpcControlClient::OnStreamDone(const grpc::Status& status) {
-  if (!stopped_) line_.OnClosed(status.ok() ? "closed" : status.error_message());
+  if (!stopped_) {
+    line_.OnClosed(status.ok() ? "closed" : status.error_message(), steady_clock::now());
+    if (line_.interrupted()) watch_.Watch({{0, coordinator_}});
+  }
+  OnChange();
+}
+
+void GrpcControlClient::OnPortClosed() {
+  MutexLock lock(mutex_);
+  line_.OnGone(PortWatch::kClosed);
+  watch_.Watch({});
   OnChange();
 }
 
 void GrpcControlClient::OnChange() {
+  if (line_.verdict()) watch_.Watch({});
   if (line_.verdict() && stream_ != nullptr) stream_->Leave();
   changed_.NotifyAll();
 }
@@ -357,6 +408,7 @@ void GrpcControlClient::Pulse() {
   while (!stopped_) {
     if (Deliver()) continue;
     const SteadyTime now = steady_clock::now();
+    Reconnect(now);
     if (now >= next) {
       next = now + line_.pulse();
       const bool alive = line_.OnPulse(now);
@@ -365,7 +417,7 @@ void GrpcControlClient::Pulse() {
       SendSteps();
       Beat();
     }
-    changed_.WaitUntil(mutex_, next);
+    changed_.WaitUntil(mutex_, std::min(next, line_.reconnect_at().value_or(next)));
   }
 }
 
@@ -378,6 +430,7 @@ void GrpcControlClient::Beat() {
     *report.mutable_heartbeat() = snapshot_();
     mutex_.lock();
   }
+  report.set_received(line_.received());
   // What is queued already shows just as well that this node is alive.
   if (stream_->empty()) stream_->Enqueue(std::move(report));
 }

@@ -2,7 +2,9 @@
 // server's in-process channel.
 //
 // It registers, sends heartbeats, and turns directives into callbacks. control_line.h says
-// what directives mean, and what their absence means.
+// what directives mean, and what their absence means. A connection that breaks once the run has
+// begun is made anew, over a channel of its own, while rank 0's port is watched (port_watch.h); who
+// sends reports notices nothing of it, as long as no more than kMaxQueued wait.
 //
 // Thread-safety: all methods from any thread; Join, then Start, once each. Callbacks and the
 // snapshot come one at a time from the client's own thread and must return at once, since
@@ -26,6 +28,8 @@
 #include "node/control/control.pb.h"
 #include "node/control/control_line.h"
 #include "node/control/grpc_control.grpc.pb.h"
+#include "node/control/port_watch.h"
+#include "node/identity/run_token.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -38,7 +42,8 @@ class GrpcControlClient {
     std::function<void(Round round)> on_cut;
     // All nodes' parts of this checkpoint are there.
     std::function<void(Round round)> on_checkpoint = [](Round) {};
-    // What is to be done about members that are lost: kPrepare or kView.
+    // What is to be done about members that are lost, or about a checkpoint: kPrepare, kView or
+    // kCheckpointAt.
     std::function<void(const control::Directive& decree)> on_decree = [](const auto&) {};
     // The run has failed, or rank 0 is lost: the message for the user, with its
     // Failure. At most one of on_abort and on_finish, once, last.
@@ -49,13 +54,19 @@ class GrpcControlClient {
   // What the node is doing now.
   using Snapshot = std::function<control::Heartbeat()>;
 
-  GrpcControlClient(std::shared_ptr<grpc::Channel> channel, ControlLineOptions options);
+  // Makes a channel to rank 0; null: there is none to be had. From any thread.
+  using Dial = std::function<std::shared_ptr<grpc::Channel>()>;
+
+  // `token`: shown with every registration. Without `dial` a connection that breaks is not made
+  // again.
+  GrpcControlClient(std::shared_ptr<grpc::Channel> channel, ControlLineOptions options,
+                    RunToken token = {}, Dial dial = {});
   // Leaves: waits a moment for rank 0 to know, then breaks the connection.
   ~GrpcControlClient();
 
-  // Registers and waits for the roster. Rank 0 may come up, and its name may begin to resolve,
-  // until `deadline`; once it has answered, it decides how long to wait for the others. kRendezvous
-  // names the obstacle.
+  // Registers, with a proof of its own, and waits for the roster. Rank 0 may come up, and its name
+  // may begin to resolve, until `deadline`; once it has answered, it decides how long to wait for
+  // the others. kRendezvous names the obstacle.
   absl::StatusOr<control::Roster> Join(const control::Registration& registration,
                                        SteadyTime deadline);
 
@@ -66,10 +77,10 @@ class GrpcControlClient {
   // After Join: delivers what has come since; heartbeats carry `snapshot` from now on.
   void Start(Callbacks callbacks, Snapshot snapshot);
 
-  // Queues a report; never blocks. ResourceExhausted when kMaxQueued wait, the
-  // verdict when the run is over.
+  // Queues a report; never blocks. ResourceExhausted when kMaxQueued and kReserve more wait to be
+  // known to rank 0, the verdict, which may be OK, when the run is over: nobody needs it then.
   absl::Status Send(control::Report report);
-  // The same, but waits until `deadline` for room in the queue.
+  // The same, but waits until `deadline` for room among kMaxQueued.
   absl::Status SendBefore(SteadyTime deadline, control::Report report);
 
   // Says where this node stands, as soon as the queue has room; what was said before and has not
@@ -83,13 +94,22 @@ class GrpcControlClient {
   absl::Status AwaitVerdict(control::Failure failure, SteadyTime deadline);
 
   static constexpr size_t kMaxQueued = 1024;
+  // For what cannot wait, however much is to be measured.
+  static constexpr size_t kReserve = 1024;
 
  private:
   class Stream;
 
+  // Begins a connection.
+  void Connect() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Once joined: begins the next one, if that is due.
+  void Reconnect(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnPortClosed();
+  absl::Status Enqueue(control::Report report, size_t most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Full(size_t most) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // One connection attempt: returns once the roster is there, the run is over, or the stream has
   // ended, then with its status; a stream that does not end is given up.
-  grpc::Status Attempt(const control::Registration& registration, SteadyTime deadline);
+  grpc::Status Attempt(SteadyTime deadline);
   void AwaitAnswer(SteadyTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NotReached(const std::string& last_error) const;
   absl::Status NotBelieved() const;
@@ -108,11 +128,13 @@ class GrpcControlClient {
   bool Deliver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<control::Control::Stub> stub_;
   const std::string coordinator_;
+  const RunToken token_;
+  const Dial dial_;
 
   Mutex mutex_;
   Condition changed_;
+  control::Registration registration_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Stream> stream_ ABSL_GUARDED_BY(mutex_);
   ControlLine line_ ABSL_GUARDED_BY(mutex_);
   std::optional<control::Steps> steps_ ABSL_GUARDED_BY(mutex_);  // to be sent
@@ -121,6 +143,7 @@ class GrpcControlClient {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   Callbacks callbacks_;  // constant once started_
   Snapshot snapshot_;    // likewise
+  PortWatch watch_;      // of rank 0's, while the connection is broken
   std::thread pulser_;
 };
 

@@ -84,8 +84,10 @@ class GrpcCoordinatorService::Session final : public Reactor {
   }
 
   void Enqueue(control::Directive directive) {
-    // A Beat says nothing that the directives queued before it do not.
-    if (directive.has_beat() && !queue_.empty()) return;
+    // A Beat says no more than the directives queued before it, but for what has been heard.
+    if (directive.has_beat() && !queue_.empty()) {
+      return queue_.back().set_received(directive.received());
+    }
     if (queue_.size() >= kMaxQueued) return Cancel();
     queue_.push_back(std::move(directive));
     Pump();
@@ -118,6 +120,7 @@ class GrpcCoordinatorService::Session final : public Reactor {
   control::Report report;     // between OnReadDone and the next StartRead
   bool registered = false;    // has said who it is
   bool ended = false;         // has got its last directive
+  bool replaced = false;      // by a later call of its node
   SteadyTime patience_until;  // holds while !registered or ended
 
  private:
@@ -153,6 +156,7 @@ GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks
       max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxUnauthenticated),
       max_report_(kMaxReport + kReportPerRank * static_cast<size_t>(options.own.world_size())),
       coordinator_(Judging(std::move(options), token_), steady_clock::now()),
+      watch_([this](Rank rank) { OnPortClosed(rank); }),
       ticker_([this] { TickUntilStopped(); }) {}
 
 GrpcCoordinatorService::~GrpcCoordinatorService() {
@@ -211,7 +215,7 @@ absl::Status GrpcCoordinatorService::verdict() const {
 
 Reactor* GrpcCoordinatorService::Connect(grpc::CallbackServerContext* context) {
   MutexLock lock(mutex_);
-  if (sessions_.size() >= max_sessions_) {
+  if (sessions_.size() - replaced_ >= max_sessions_) {
     return new RefusedSession(
         grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections to rank 0"));
   }
@@ -256,22 +260,33 @@ bool GrpcCoordinatorService::OnReport(Session& session) {
   session.registered = true;
   coordinator_.OnReport(session.id, session.report, steady_clock::now());
   Flush();
-  const bool refused = registers && session.ended;
+  const bool refused = registers && session.ended && !coordinator_.IsMember(session.id);
   if (refused) session.StopReading();
   return !refused;
 }
 
 void GrpcCoordinatorService::OnReadClosed(Session& session) {
   MutexLock lock(mutex_);
-  coordinator_.OnClosed(session.id, session.cancelled() ? "connection lost" : "closed by the node",
-                        steady_clock::now());
+  if (session.cancelled()) {
+    coordinator_.OnClosed(session.id, "connection lost", steady_clock::now());
+  } else {
+    coordinator_.OnLeft(session.id, steady_clock::now());
+  }
   Flush();
   session.OnReadClosed();
+}
+
+void GrpcCoordinatorService::OnPortClosed(Rank rank) {
+  MutexLock lock(mutex_);
+  coordinator_.OnGone(rank, PortWatch::kClosed, steady_clock::now());
+  Flush();
+  changed_.NotifyAll();
 }
 
 void GrpcCoordinatorService::OnDone(Session& session) {
   MutexLock lock(mutex_);
   sessions_.erase(session.id);
+  if (session.replaced) --replaced_;
   changed_.NotifyAll();
 }
 
@@ -300,7 +315,8 @@ void GrpcCoordinatorService::CancelOverdue(SteadyTime now) {
 
 Coordinator::Output GrpcCoordinatorService::Decided() {
   Coordinator::Output decided = coordinator_.Take();
-  if (!Begins(decided)) return decided;
+  if (begun_ || !Begins(decided)) return decided;
+  begun_ = true;
   const absl::Status status = sinks_.on_gathered();
   if (status.ok()) return decided;
   coordinator_.End(status);
@@ -322,7 +338,17 @@ void GrpcCoordinatorService::Flush() {
     found->second->ended = true;
     found->second->patience_until = steady_clock::now() + coordinator_.Patience();
   }
+  for (const SessionId id : output.replaced) {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) continue;
+    found->second->ended = found->second->replaced = true;
+    ++replaced_;
+    // Nobody may be left at its other end to close it.
+    found->second->Cancel();
+  }
+  watch_.Watch(coordinator_.absent());
   for (const auto& [rank, metrics] : output.metrics) sinks_.on_metrics(rank, metrics);
+  if (output.called) sinks_.on_called(*output.called);
   for (const auto& [rank, part] : output.parts) {
     if (sinks_.on_part) sinks_.on_part(rank, part);
   }

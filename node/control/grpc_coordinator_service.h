@@ -1,6 +1,7 @@
 // The coordinator as a gRPC service, on rank 0's server.
 //
-// Turns streams into sessions and a timer into ticks; coordinator.h judges them. Memory is bounded:
+// Turns streams into sessions and a timer into ticks; coordinator.h judges them. While a node's
+// connection is broken, its port is watched (port_watch.h). Memory is bounded:
 // at most world_size plus kMaxUnauthenticated streams, reports of kMaxReport bytes and a little for
 // each rank, at most kMaxQueued directives waiting for one. A stream ends with its first refusal.
 //
@@ -20,6 +21,7 @@
 #include "node/control/control.pb.h"
 #include "node/control/coordinator.h"
 #include "node/control/grpc_control.grpc.pb.h"
+#include "node/control/port_watch.h"
 #include "node/identity/rank_names.h"
 #include "node/identity/run_token.h"
 #include "system/mutex.h"
@@ -39,6 +41,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
     // take a moment. An error ends the run.
     std::function<absl::Status()> on_gathered = [] { return absl::OkStatus(); };
     std::function<void(Rank)> on_lost = [](Rank) {};  // the run goes on without it
+    // All nodes are told to save what they have after this round. Before any on_part of it.
+    std::function<void(Round)> on_called = [](Round) {};
   };
 
   // A caller that does not show `token` is refused without a word about the run; one that does is
@@ -66,7 +70,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
 
   static constexpr int kMaxUnauthenticated = 32;
   static constexpr size_t kMaxReport = 64 << 10;
-  static constexpr size_t kMaxQueued = 1024;
+  // More than a node that has come back is told at once.
+  static constexpr size_t kMaxQueued = 2 * Coordinator::kMaxUnacknowledged;
 
  private:
   class Session;
@@ -78,6 +83,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   // Why a report is not even looked at; empty when it is.
   std::string Unheard(const Session& session) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnReadClosed(Session& session);
+  void OnPortClosed(Rank rank);
   void OnDone(Session& session);
   void TickUntilStopped();
   // Ends connections that never register or do not leave when told.
@@ -98,8 +104,11 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   Condition changed_;
   Coordinator coordinator_ ABSL_GUARDED_BY(mutex_);
   std::map<SessionId, Session*> sessions_ ABSL_GUARDED_BY(mutex_);  // each deletes itself
+  size_t replaced_ ABSL_GUARDED_BY(mutex_) = 0;  // of them, by later calls of their nodes
   SessionId next_session_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool begun_ ABSL_GUARDED_BY(mutex_) = false;  // on_gathered has been asked
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  PortWatch watch_;  // of nodes whose connections are broken
   std::thread ticker_;
 };
 

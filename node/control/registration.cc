@@ -57,7 +57,8 @@ std::string Disagreement(const control::Registration& own, const control::Regist
 
 std::string Claim(const control::Registration& registration) {
   return absl::StrCat("control: rank ", registration.rank(), ", process ", registration.nonce(),
-                      ", at ", registration.address());
+                      ", at ", registration.address(), ", call ", registration.call(), ", run \"",
+                      registration.run_id(), "\"");
 }
 
 }  // namespace

@@ -11,10 +11,10 @@
 
 namespace grapevine {
 
-inline constexpr uint32_t kControlProtocolVersion = 6;
+inline constexpr uint32_t kControlProtocolVersion = 8;
 
-// Adds the proof that the node has the run's token. It holds for this process and this address
-// only: nobody who hears it can pose as another node with it.
+// Adds the proof that the node has the run's token. It holds for this process, this address and
+// this call only: nobody who hears it can pose as another node with it, nor call again.
 void Prove(const RunToken& token, control::Registration* registration);
 bool IsProven(const control::Registration& registration, const RunToken& token);
 

@@ -126,14 +126,26 @@ void LaunchPlan::OnStarted(pid_t process) { children_.push_back({.process = proc
 void LaunchPlan::OnSignal(int signal, Time now) {
   if (!interrupted()) {
     interrupted_by_ = signal;
+    interrupted_at_ = now;
     kill_at_ =
-        std::min({kill_at_, After(now, options_.grace), After(terminate_at_, options_.kill_grace)});
+        std::min({kill_at_, After(now, SignalGrace()), After(terminate_at_, options_.kill_grace)});
     terminate_at_ = kNever;
-    OrderAll(signal == SIGHUP ? SIGTERM : signal);
-    OrderAll(SIGCONT);            // a stopped child would not get it
-  } else if (signal != SIGHUP) {  // a closing terminal sends it more than once
+    OrderAll(signal);
+    OrderAll(SIGCONT);  // a stopped child would not get it
+  } else if (!Echoes(signal, now)) {
     OrderAll(SIGKILL);
   }
+}
+
+bool LaunchPlan::Echoes(int signal, Time now) const {
+  if (signal == SIGHUP) return true;  // a closing terminal sends it more than once
+  return signal == SIGTERM && interrupted_by_ == SIGTERM && options_.saving_grace &&
+         now - interrupted_at_ < options_.echo;
+}
+
+milliseconds LaunchPlan::SignalGrace() const {
+  return interrupted_by_ == SIGTERM ? options_.saving_grace.value_or(options_.grace)
+                                    : options_.grace;
 }
 
 void LaunchPlan::OnFailure(absl::Status why, Time now) {
@@ -202,7 +214,7 @@ std::vector<LaunchPlan::Order> LaunchPlan::Due(Time now) {
   if (now >= kill_at_) {
     kill_at_ = kNever;
     OrderAll(SIGKILL, absl::StrCat("did not end within ",
-                                   Seconds(interrupted() ? options_.grace : options_.kill_grace),
+                                   Seconds(interrupted() ? SignalGrace() : options_.kill_grace),
                                    " s of being told to"));
   }
   return std::exchange(orders_, {});

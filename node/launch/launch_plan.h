@@ -53,6 +53,11 @@ struct LaunchPlanOptions {
   // From the first failure to SIGTERM for the rest: time to learn the verdict. And
   // from the user's signal to SIGKILL: time to end in order.
   std::chrono::milliseconds grace{10000};
+  // Likewise from the user's SIGTERM, where the children save first; none: as long.
+  std::optional<std::chrono::milliseconds> saving_grace;
+  // A second SIGTERM to who saves first that comes sooner is the first one's echo: job managers
+  // tell all processes of a job, and launchers among them pass it on.
+  std::chrono::milliseconds echo{};
   // From that SIGTERM to SIGKILL.
   std::chrono::milliseconds kill_grace{2000};
   // The nodes go on without one that is lost: whether the launch has failed is rank 0's word, where
@@ -113,6 +118,10 @@ class LaunchPlan {
   };
 
   bool ending() const { return failed_ || interrupted(); }
+  // From the user's signal to SIGKILL.
+  std::chrono::milliseconds SignalGrace() const;
+  // Whether the user's signal, which is not the first, says nothing new.
+  bool Echoes(int signal, Time now) const;
   // Whether the others may go on without this child, which has not ended well.
   bool Survives(const ChildEnd& end) const;
   bool awaiting_port() const { return !listening_ && !ending() && options_.nodes > 1; }
@@ -134,6 +143,7 @@ class LaunchPlan {
   bool listening_ = false;
   bool failed_ = false;  // a child or the launcher
   int interrupted_by_ = 0;
+  Time interrupted_at_ = kNever;
   Time finished_ = kNever;  // the first good end
   Time port_deadline_, terminate_at_ = kNever, kill_at_ = kNever;
 };

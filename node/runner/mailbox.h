@@ -48,6 +48,10 @@ class Mailbox {
     std::shared_ptr<const View> view;
     std::optional<Round> again;  // Runner::ChangeView
   };
+  struct CheckpointDue {
+    uint32_t ballot;
+    std::optional<Round> round;  // Runner::SaveAt
+  };
   struct AverageDone {};
   struct StateWritten {};
   struct DeviceFailed {
@@ -56,9 +60,10 @@ class Mailbox {
   struct Aborted {
     absl::Status why;
   };
-  using Item = std::variant<Received, Offered, Lost, MessageLeft, MessageSent, MessageDeclined,
-                            GradientReady, GradientResult, LimitMoved, CutDue, Prepare, ViewAgreed,
-                            AverageDone, StateWritten, PeerFailed, DeviceFailed, Aborted>;
+  using Item =
+      std::variant<Received, Offered, Lost, MessageLeft, MessageSent, MessageDeclined,
+                   GradientReady, GradientResult, LimitMoved, CutDue, Prepare, ViewAgreed,
+                   CheckpointDue, AverageDone, StateWritten, PeerFailed, DeviceFailed, Aborted>;
 
   // Far above what the posts, sends and gradients of one node can add up to: more is a bug.
   static constexpr size_t kMaxItems = size_t{1} << 20;

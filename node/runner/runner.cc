@@ -32,6 +32,7 @@ Runner::Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Obje
       layout_(layout),
       optimizer_(optimizer),
       observer_(observer),
+      leave_(options_.saves_on_call, options_.window),
       limit_(options_.limit),
       limit_final_(!options_.shares_budget && options_.limit >= options_.rounds) {
   if (!options_.resilient) return;
@@ -114,7 +115,7 @@ absl::Status Runner::Begin() {
   begin_ = dialled_ = resumed_ ? resumed_->state.round : 0;
   DialAhead();
   const std::unique_ptr<StateRestorer> restorer = Restorer();
-  held_.push_back(RoundLimit{limit_});
+  held_.push_back(RoundLimit{leave_.Begin(begin_, limit_)});
   held_.push_back(Start{.round = begin_, .state = restorer.get()});
   RETURN_IF_ERROR(NamingLostPeer(Pump()));
   const absl::Status restored = restorer ? CheckRestored(*restorer) : absl::OkStatus();
@@ -171,7 +172,7 @@ absl::Status Runner::HandleMail() {
 }
 
 bool Runner::finished() const {
-  return resting_ && limit_final_ && held_.empty() && assembly_->idle() && !HeldUp();
+  return resting_ && MayEnd() && held_.empty() && assembly_->idle() && !HeldUp();
 }
 
 absl::Status Runner::Handle(const Mailbox::Item& item) {
@@ -249,9 +250,26 @@ absl::Status Runner::On(const Mailbox::LimitMoved& moved) {
   limit_final_ = limit_final_ || moved.final;
   if (moved.limit > limit_) {
     limit_ = moved.limit;
-    held_.push_back(RoundLimit{limit_});
+    Grant(leave_.OnLimit(limit_));
     step_reports_.OnLimit(limit_);
   }
+  return absl::OkStatus();
+}
+
+void Runner::Grant(std::optional<Round> leave) {
+  if (leave) held_.push_back(RoundLimit{*leave});
+}
+
+absl::Status Runner::On(const Mailbox::CheckpointDue& due) {
+  if (due.round && *due.round <= leave_.granted()) {
+    return WithFailure(
+        absl::InternalError(absl::StrCat(
+            "rank 0 calls for a checkpoint of round ", *due.round, ", when rank ", options_.rank,
+            " has had leave for ", leave_.granted(), "; run the same grapevine on every host")),
+        Failure::kPeerLost);
+  }
+  if (due.round) called_.push_back(*due.round);
+  Grant(leave_.Release(due.ballot));
   return absl::OkStatus();
 }
 
@@ -419,6 +437,9 @@ void Runner::Prepare(uint32_t ballot) { mailbox_.Put(grapevine::Prepare{ballot})
 void Runner::ChangeView(View view, std::optional<Round> again) {
   mailbox_.Put(Mailbox::ViewAgreed{std::make_shared<const View>(std::move(view)), again});
 }
+void Runner::SaveAt(uint32_t ballot, std::optional<Round> round) {
+  mailbox_.Put(Mailbox::CheckpointDue{ballot, round});
+}
 void Runner::OnAverageDone() { mailbox_.Put(Mailbox::AverageDone{}); }
 void Runner::OnStateWritten() { mailbox_.Put(Mailbox::StateWritten{}); }
 void Runner::Abort(absl::Status why) { mailbox_.Put(Mailbox::Aborted{std::move(why)}); }
@@ -508,7 +529,7 @@ std::set<Rank> Runner::WaitingFor() const {
   if (!assembly_->behind()) {
     for (const Waiting& message : algorithm_->waiting_for()) ranks.insert(message.peer);
   }
-  if (resting_ && !limit_final_) ranks.insert(0);  // which moves the end, or settles it
+  if (resting_ && !MayEnd()) ranks.insert(0);  // which moves the end, or settles it
   return ranks;
 }
 
@@ -592,8 +613,15 @@ void Runner::Boundary(Round completed, Vec model) {
   } else {
     TakeCut(completed, completed, model);
   }
-  if (options_.saved && options_.saved(completed)) SaveState(completed, model);
+  if (Saves(completed)) SaveState(completed, model);
+  Grant(leave_.OnCompleted(completed, report_.time));
   DialAhead();
+}
+
+bool Runner::Saves(Round completed) {
+  const bool called = !called_.empty() && called_.front() == completed;
+  if (called) called_.pop_front();
+  return called || (options_.saved && options_.saved(completed));
 }
 
 void Runner::TakeCut(Round round, Round completed, Vec model) {

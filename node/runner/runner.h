@@ -36,6 +36,7 @@
 #include "node/runner/mailbox.h"
 #include "node/runner/model_assembly.h"
 #include "node/runner/node_exchange.h"
+#include "node/runner/round_leave.h"
 #include "node/runner/state_lane.h"
 #include "node/runner/step_reports.h"
 #include "node/runner/trace_recorder.h"
@@ -121,6 +122,10 @@ struct RunnerOptions {
   std::function<bool(Round completed)> evaluate;
   // Whether the node's state is saved once `completed` rounds are done; none: never.
   std::function<bool(Round completed)> saved = {};
+  // Whether rank 0 may name other rounds after which it is saved (Hold, SaveAt).
+  bool saves_on_call = false;
+  // The rounds that the algorithm works on at once (AlgorithmOptions).
+  int window = 1;
   // Whether the algorithm goes on without nodes that are lost (ResilientAlgorithm): a lost peer is
   // then no error, and rank 0 says who is left out.
   bool resilient = false;
@@ -175,6 +180,11 @@ class Runner final : public TransportSink, private Host {
   // whether or not they have begun to with those who are lost, as no round follows it.
   void Prepare(uint32_t ballot);
   void ChangeView(View view, std::optional<Round> again);
+  // The node is asked how far it may go, under ballots that increase: it has leave for the rounds
+  // below, and gets no more until SaveAt of this ballot, which says after how many rounds, more
+  // than these, its state is saved; or that it is not.
+  Round Hold(uint32_t ballot) { return leave_.Hold(ballot); }
+  void SaveAt(uint32_t ballot, std::optional<Round> round);
   // The observer has released the last average: there is memory for only one.
   void OnAverageDone();
   // Likewise, the last state.
@@ -221,6 +231,7 @@ class Runner final : public TransportSink, private Host {
   absl::Status On(const Mailbox::CutDue& cut);
   absl::Status On(const grapevine::Prepare& prepare);
   absl::Status On(const Mailbox::ViewAgreed& agreed);
+  absl::Status On(const Mailbox::CheckpointDue& due);
   absl::Status On(const Mailbox::AverageDone&);
   absl::Status On(const Mailbox::StateWritten&);
   absl::Status On(const Mailbox::PeerFailed& failed);
@@ -232,6 +243,10 @@ class Runner final : public TransportSink, private Host {
   // Whether what is under way leaves no room for the algorithm to go on.
   bool HeldUp() const { return assembly_->behind() || states_.behind(); }
   void LeaveRest();
+  // To the algorithm, if there is new leave.
+  void Grant(std::optional<Round> leave);
+  // Whether the algorithm has leave for all that the run has.
+  bool MayEnd() const { return limit_final_ && leave_.granted() == limit_; }
   // At the end alone: on a device a model takes its time.
   absl::Status FetchModel();
   // This node's model, without a view, is due to be averaged with those of all members then.
@@ -240,6 +255,8 @@ class Runner final : public TransportSink, private Host {
   void TakeCut(Round round, Round completed, Vec model);
   void TakeDueCuts(Round completed, Vec model);
   void ReportSteps(Round steps);
+  // Whether the state is saved at this boundary.
+  bool Saves(Round completed);
   // Saves the state of the algorithm, whose boundary it is. Errors go to observed_.
   void SaveState(Round completed, Vec model);
   void HandOverState();
@@ -314,6 +331,8 @@ class Runner final : public TransportSink, private Host {
 
   std::optional<SavedNode> resumed_;  // until the algorithm has begun
   StateLane states_;
+  RoundLeave leave_;
+  std::deque<Round> called_;  // rounds to be saved after, ascending, that rank 0 has named
 
   std::deque<Event> held_;  // for the algorithm, once reductions have caught up
   Round limit_;

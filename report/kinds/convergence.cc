@@ -25,12 +25,6 @@ absl::StatusOr<Against> AgainstWhat(const std::string& x) {
       absl::StrCat("--x=", x, ": convergence is drawn against epoch, bytes, time or all"));
 }
 
-absl::StatusOr<Vertical> WhichLoss(const std::string& loss) {
-  if (loss.empty() || loss == "train") return Vertical::kTrainLoss;
-  if (loss == "test") return Vertical::kTestLoss;
-  return UsageError(absl::StrCat("--loss=", loss, ": must be train or test"));
-}
-
 Band BandOfCurve(const Curve& curve, Horizontal x, Vertical y) {
   std::vector<std::vector<Point>> series;
   for (const RecordedRun* run : curve.runs) series.push_back(SeriesOf(run->metrics, x, y));
@@ -79,10 +73,9 @@ void NameCurves(const std::vector<Curve>& curves, Page* page) {
 }  // namespace
 
 absl::StatusOr<Page> ConvergencePage(const std::vector<RecordedRun>& runs, const std::string& x,
-                                     const std::string& loss) {
+                                     Vertical loss) {
   ASSIGN_OR_RETURN(const Against against, AgainstWhat(x));
-  ASSIGN_OR_RETURN(const Vertical first_row, WhichLoss(loss));
-  const Vertical rows[] = {first_row, Vertical::kTestAccuracy, Vertical::kConsensusDistance};
+  const Vertical rows[] = {loss, Vertical::kTestAccuracy, Vertical::kConsensusDistance};
   std::vector<Curve> curves = GroupRuns(runs);
   std::erase_if(curves, [&](const Curve& curve) { return !IsDrawn(curve, rows, against); });
   if (curves.empty()) {
@@ -128,7 +121,8 @@ const Registration kConvergence(
      .flags = {"--x", "--loss"},
      .make = [](const PlotRequest& request) -> absl::StatusOr<Figure> {
        ASSIGN_OR_RETURN(const std::vector<RecordedRun> runs, ReadRuns(request.runs));
-       ASSIGN_OR_RETURN(Page page, ConvergencePage(runs, request.x, request.loss));
+       ASSIGN_OR_RETURN(const Vertical loss, LossOf(request, Vertical::kTrainLoss));
+       ASSIGN_OR_RETURN(Page page, ConvergencePage(runs, request.x, loss));
        return page;
      }});
 

@@ -8,15 +8,17 @@
 #include "absl/status/statusor.h"
 #include "report/gnuplot_script.h"
 #include "report/run_reader.h"
+#include "report/series.h"
 
 namespace grapevine {
 
 // One column of panels for each of epoch, bytes and time, or for the one that `x` names, with loss,
 // accuracy and consensus distance as rows. If there is only one column, its panels are side by
-// side. `x` is "epoch", "bytes", "time" or "all", `loss` "train" or "test", and both may be empty;
-// else kUsage. kInput if nothing was measured that could be drawn.
+// side. `x` is "epoch", "bytes", "time", "all" or empty, else kUsage. kInput if nothing was
+// measured that could be drawn.
 absl::StatusOr<Page> ConvergencePage(const std::vector<RecordedRun>& runs,
-                                     const std::string& x = "", const std::string& loss = "");
+                                     const std::string& x = "",
+                                     Vertical loss = Vertical::kTrainLoss);
 
 }  // namespace grapevine
 

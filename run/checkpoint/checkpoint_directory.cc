@@ -247,16 +247,19 @@ bool HasCheckpoints(const std::string& run) {
   return folders.ok() && !folders->empty();
 }
 
-absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path) {
+absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path, Round before) {
   const std::string run = RunOf(path);
   ASSIGN_OR_RETURN(const Folders folders, CompleteIn(run));
   if (run == path && folders.empty()) {
     return InputError(absl::StrCat(path,
                                    " has no complete checkpoint; runs with "
-                                   "--checkpoint-every=ROUNDS have some in ",
+                                   "--checkpoint-every have some in ",
                                    CheckpointsPath(path)));
   }
-  const std::string found = run == path ? folders.begin()->second : path;
+  const auto last =
+      std::ranges::find_if(folders, [before](const auto& folder) { return folder.first < before; });
+  const std::string found =
+      run == path ? (last == folders.end() ? folders.begin() : last)->second : path;
   if (!HasManifest(found)) {
     return InputError(absl::StrCat(path, " is no complete checkpoint; ", run, " has ",
                                    folders.empty() ? "none" : Listed(folders)));

@@ -18,6 +18,7 @@
 #define GRAPEVINE_RUN_CHECKPOINT_CHECKPOINT_DIRECTORY_H_
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -79,9 +80,10 @@ std::string RunOf(const std::string& path);
 // Whether there are some in that run, complete or not.
 bool HasCheckpoints(const std::string& run);
 
-// The last complete one of the run at `path`; or the one that `path` itself is. Errors about its
-// manifest name the checkpoint before it.
-absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path);
+// The last complete one of the run at `path`, of those before round `before` if there are any; or
+// the one that `path` itself is. Errors about its manifest name the checkpoint before it.
+absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path,
+                                          Round before = std::numeric_limits<Round>::max());
 
 // Checked against the manifest; `rank` is one of its nodes. Errors name the checkpoint before it.
 absl::StatusOr<NodeState> ReadNodePart(const Checkpoint& checkpoint, Rank rank);

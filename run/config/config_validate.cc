@@ -112,13 +112,17 @@ absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
                                      FormatDuration(kLongestTimeout)));
     }
   }
-  const Config& config = resolved.config;
-  if (ResolvedDuration(config.step_timeout()) < ResolvedDuration(config.peer_timeout())) {
-    return UsageError(absl::StrCat(
-        Culprit(resolved, "step_timeout"), ": is below --peer-timeout=", config.peer_timeout(),
-        ", so that it would fire before a lost peer is named; raise it"));
-  }
   return absl::OkStatus();
+}
+
+absl::Status CheckOrderOfTimeouts(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (ResolvedDuration(config.step_timeout()) >= ResolvedDuration(config.peer_timeout())) {
+    return absl::OkStatus();
+  }
+  return UsageError(absl::StrCat(Culprit(resolved, "step_timeout"),
+                                 ": is below --peer-timeout=", config.peer_timeout(),
+                                 ", so that it would fire before a lost peer is named; raise it"));
 }
 
 absl::Status CheckCluster(const ResolvedConfig& resolved) {
@@ -224,6 +228,7 @@ bool MakesUpTimes(const Config& config) {
 }  // namespace
 
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
+  RETURN_IF_ERROR(CheckOrderOfTimeouts(resolved));
   const Config& config = resolved.config;
   if (config.has_resume() && config.has_record()) {
     return UsageError(absl::StrCat(Culprit(resolved, "record"),

@@ -11,7 +11,8 @@ namespace grapevine {
 // The first problem, as kUsage: where the value came from, what is wrong with it and the remedy.
 absl::Status ValidateConfig(const ResolvedConfig& resolved);
 
-// What real nodes refuse in addition: to measure times that are made up.
+// What real nodes refuse in addition: to measure times that are made up, and to wait longer for a
+// peer than for a step.
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved);
 
 // What simulated nodes refuse in addition: to compute on a GPU.

@@ -173,6 +173,33 @@ TEST(RealRuns, GoOnWithTimeAndFiles) {
   EXPECT_EQ(round, 9);
 }
 
+// As often as they can be had.
+class TimedCheckpoints : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TimedCheckpoints, ChangeNoBitAndARunGoesOnFromThem) {
+  const ScratchFolder folder;
+  const std::string whole = folder.File("whole"), timed = folder.File("timed");
+  Flags flags{{"algorithm", GetParam()}, {"rounds", "600"}, {"checkpoint_every", "600"}};
+  ASSERT_TRUE(Train(whole, flags).ok());
+  flags["checkpoint_every"] = "1ns";
+  const auto summary = Train(timed, flags);
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  ExpectSameModels(timed, whole);
+
+  const auto last = FindCheckpoint(timed);
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_LT(last->manifest.round(), 600) << "nobody could go on from there";
+  flags["resume"] = last->path;
+  const auto resumed = Train(timed, flags);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ExpectSameModels(timed, whole);
+  EXPECT_EQ(WithoutTimes(timed), WithoutTimes(whole));
+  EXPECT_EQ(resumed->bytes_sent_total, summary->bytes_sent_total);
+}
+
+INSTANTIATE_TEST_SUITE_P(Some, TimedCheckpoints,
+                         ::testing::Values("dpsgd", "allreduce", "sgp:overlap=2", "ps"));
+
 TEST(RealRuns, RefuseADamagedPartWithItsRank) {
   const ScratchFolder folder;
   ASSERT_TRUE(Train(folder.path(), {}).ok());

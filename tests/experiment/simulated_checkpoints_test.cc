@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <filesystem>
@@ -116,6 +117,47 @@ void ExpectSameRun(const std::string& resumed, const std::string& whole) {
     const std::string part = absl::StrCat("/checkpoints/round-8/node-", rank, ".safetensors");
     EXPECT_TRUE(FileText(resumed + part) == FileText(whole + part)) << part;
   }
+}
+
+// By the times at which the first node has completed each round.
+std::vector<Round> SavedByTheTime(const std::string& run, double every_s) {
+  std::map<Round, double> first;
+  for (Rank rank = 0; rank < 4; ++rank) {
+    for (const std::string& line : Lines(absl::StrCat(run, "/node-", rank, "/metrics.jsonl"))) {
+      const absl::StatusOr<NodeMetrics> metrics = NodeMetricsFromJson(line);
+      EXPECT_TRUE(metrics.ok()) << metrics.status();
+      const auto [at, inserted] = first.emplace(metrics->round, metrics->time_s);
+      at->second = std::min(at->second, metrics->time_s);
+    }
+  }
+  std::vector<Round> saved;
+  double last = 0;
+  for (const auto& [round, time] : first) {
+    if (round == kRounds || time - last < every_s) continue;
+    saved.push_back(round);
+    last = time;
+  }
+  return saved;
+}
+
+TEST(TimedSimulation, SavesWhenTheFirstNodeIsThereAndGoesOnWithTheSameBits) {
+  const ScratchFolder folder;
+  const std::string whole = folder.File("whole"), timed = folder.File("timed");
+  ASSERT_TRUE(RunIn(whole, {{"checkpoint_every", "8"}}).ok());
+  Settings settings{{"checkpoint_every", "2500us"}};
+  ASSERT_TRUE(RunIn(timed, settings).ok());
+  EXPECT_EQ(FileText(timed + "/metrics.jsonl"), FileText(whole + "/metrics.jsonl"));
+  const std::vector<Round> saved = SavedByTheTime(whole, 2.5e-3);
+  ASSERT_GE(saved.size(), 2u);
+  ASSERT_LT(saved.size(), static_cast<size_t>(kRounds)) << "or it says little";
+  for (Round round = 1; round <= kRounds; ++round) {
+    const bool kept = round == saved.back() || round == saved[saved.size() - 2];
+    EXPECT_EQ(std::filesystem::exists(CheckpointPath(timed, round)), kept) << round;
+  }
+  settings["resume"] = CheckpointPath(timed, saved[saved.size() - 2]);
+  const auto resumed = RunIn(timed, settings);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_TRUE(FileText(timed + "/model.safetensors") == FileText(whole + "/model.safetensors"));
 }
 
 class ResumedSimulation : public ::testing::TestWithParam<std::string> {};
@@ -293,18 +335,68 @@ TEST(SimulatedCheckpoints, OfARunThatIsOverAreRefused) {
   EXPECT_EQ(FileText(met + "/metrics.jsonl"), before);
 }
 
+// Its last checkpoint is of its last round, and what comes after that, its results, is lost.
+TEST(SimulatedCheckpoints, OfARunThatIsKilledBeforeItsResultsAreWrittenMakeThem) {
+  const ScratchFolder folder;
+  const std::string whole = folder.File("whole"), killed = folder.File("killed");
+  for (const std::string& run : {whole, killed}) {
+    ASSERT_TRUE(RunIn(run, {{"checkpoint_every", "3"}}).ok());
+  }
+  ASSERT_EQ(FindCheckpoint(killed)->manifest.round(), kRounds);
+  for (const char* result : {"/summary.json", "/model.safetensors"}) {
+    std::filesystem::remove(killed + result);
+  }
+  EXPECT_THAT(
+      std::string(NamingCheckpoint(killed, kRounds, InterruptedError("interrupted")).message()),
+      HasSubstr(absl::StrCat(" goes on after round ", kRounds - 3)));
+  const auto resumed = RunIn(killed, {{"checkpoint_every", "3"}, {"resume", killed}});
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ExpectSameRun(killed, whole);
+}
+
+// Told to end when all nodes have completed so many rounds.
+absl::StatusOr<Summary> TerminatedAfter(Round round, const std::string& folder) {
+  const auto experiment = Checkpointing({{"checkpoint_every", "10h"}});
+  if (!experiment.ok()) return experiment.status();
+  std::atomic<bool> terminated = false;
+  return SimulatedRun(experiment->get(), {.run_directory = folder,
+                                          .on_metrics =
+                                              [&](const RunMetrics& metrics) {
+                                                if (metrics.round == round) terminated = true;
+                                              },
+                                          .terminated = &terminated})
+      .Run();
+}
+
+TEST(Termination, OfASimulationSavesAfterTheNextRound) {
+  const ScratchFolder folder;
+  const auto summary = TerminatedAfter(kRounds - 2, folder.path());
+  EXPECT_EQ(FailureOf(summary.status()), Failure::kTerminated) << summary.status();
+  EXPECT_EQ(FindCheckpoint(folder.path())->manifest.round(), kRounds - 1);
+}
+
+TEST(Termination, OfASimulationInItsLastRoundLetsItEnd) {
+  const ScratchFolder folder;
+  const auto summary = TerminatedAfter(kRounds - 1, folder.path());
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_EQ(summary->rounds, kRounds);
+  EXPECT_FALSE(FindCheckpoint(folder.path()).ok());
+}
+
 std::string Refusal(const Settings& settings) {
   const auto experiment = Checkpointing(settings);
   if (!experiment.ok()) return std::string(experiment.status().message());
-  const auto interval = CheckpointInterval(**experiment);
+  const auto interval = CheckpointsOf(**experiment);
   if (!interval.ok()) return std::string(interval.status().message());
   return std::string(CheckpointToResume(**experiment).status().message());
 }
 
 TEST(SimulatedCheckpoints, AreRefusedWhereThereCanBeNone) {
-  EXPECT_THAT(Refusal({{"checkpoint_every", "5min"}}),
-              HasSubstr("--checkpoint-every=5min: must be a number of rounds from 1 on"));
-  EXPECT_THAT(Refusal({{"checkpoint_every", "0"}}), HasSubstr("from 1 on"));
+  for (const char* every : {"0", "-3", "0s", "10 rounds", "5m"}) {
+    EXPECT_THAT(Refusal({{"checkpoint_every", every}}),
+                HasSubstr("must be a number of rounds from 1 on, or a time, such as 30s"))
+        << every;
+  }
   EXPECT_THAT(Refusal({{"algorithm", "adpsgd"}}),
               HasSubstr("--checkpoint-every=2: the nodes of --algorithm=adpsgd"));
   EXPECT_THAT(Refusal({{"model", "phantom:1MB"}}),

@@ -93,13 +93,17 @@ void PlayWith(const std::optional<BudgetDeskOptions>& budget, const uint8_t* dat
   Watch watch(budget.has_value());
   Events events(data, size);
   for (int i = 0; events.more() && i < 1000; ++i) {
-    const uint8_t event = events.Byte() % 4;
+    const uint8_t event = events.Byte() % 6;
     const uint8_t what = events.Byte();
     if (event == 0) {
       now += std::chrono::milliseconds(what * 100);
       coordinator.OnTick(now);
     } else if (event == 1) {
       coordinator.OnClosed(what % 8, "gone", now);
+    } else if (event == 4) {
+      coordinator.OnLeft(what % 8, now);
+    } else if (event == 5) {
+      coordinator.OnGone(what % kNodes, "gone", now);
     } else {
       control::Report report;
       if (!report.ParseFromString(std::string(events.Bytes(events.Byte())))) continue;

@@ -24,7 +24,8 @@ void PlayWith(Rank sharing, int64_t largest_growth, const uint8_t* data, size_t 
                    now);
   Round last_cut = 0;
   int64_t growth = 0;
-  line.OnConnecting(now);
+  control::Registration registration;
+  line.OnConnecting(now, &registration);
   for (size_t at = 0; at < size;) {
     const size_t length = std::min<size_t>(data[at], size - at - 1);
     control::Directive directive;

@@ -19,10 +19,12 @@ namespace grapevine::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::vector<std::string> Checkpointed(const std::string& out, int rounds = 1500) {
+std::vector<std::string> Checkpointed(const std::string& out, int rounds = 1500,
+                                      const std::string& every = "20") {
   return {"train",
           "-n",
           "3",
@@ -32,7 +34,7 @@ std::vector<std::string> Checkpointed(const std::string& out, int rounds = 1500)
           "--rounds=" + std::to_string(rounds),
           "--eval-every=5",
           "--momentum=0.9",
-          "--checkpoint-every=20",
+          "--checkpoint-every=" + every,
           "--out=" + out};
 }
 
@@ -85,6 +87,118 @@ TEST(Checkpoints, ARunThatIsKilledGoesOnAsIfItHadNeverStopped) {
   EXPECT_EQ(again.exit_code, kUsage) << again.output;
   EXPECT_THAT(again.output, AllOf(HasSubstr("the run is over: all its 1500 rounds are done"),
                                   Not(HasSubstr("run directory:"))));
+}
+
+TEST(Checkpoints, ARunThatSavesByTheTimeGoesOnAsIfItHadNeverStopped) {
+  const ScratchFolder folder;
+  const std::string whole = folder.File("whole"), killed = folder.File("killed");
+  ASSERT_EQ(RunGrapevine(Checkpointed(whole)).exit_code, 0);
+  {
+    GrapevineProcess process(Checkpointed(killed, 1500, "1ms"));
+    ASSERT_TRUE(Eventually([&] { return HasCheckpoint(killed); })) << process.output();
+    for (const pid_t pid : process.Alive()) kill(pid, SIGKILL);
+    process.Await();
+    ASSERT_TRUE(process.AwaitNobody());
+  }
+  const Ended resumed = RunGrapevine({"train", "--resume=" + killed, "--checkpoint-every=20"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, HasSubstr("goes on after round "));
+  ExpectSameFiles(killed, whole);
+}
+
+// Nothing but the signal saves: the time is not over before.
+std::vector<std::string> SavedAtTheEnd(const std::string& out) {
+  return Checkpointed(out, 1500, "10h");
+}
+
+bool HasMeasured(const std::string& run) { return !FileText(run + "/metrics.jsonl").empty(); }
+
+void ExpectToGoOn(const std::string& stopped, const std::string& whole) {
+  EXPECT_FALSE(std::filesystem::exists(stopped + "/summary.json")) << "it was over already";
+  ASSERT_EQ(RunGrapevine(Checkpointed(whole)).exit_code, 0);
+  const Ended resumed = RunGrapevine({"train", "--resume=" + stopped, "--checkpoint-every=20"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, HasSubstr("goes on after round "));
+  ExpectSameFiles(stopped, whole);
+}
+
+TEST(Termination, OfTheLauncherSavesFirst) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  {
+    GrapevineProcess process(SavedAtTheEnd(run));
+    ASSERT_TRUE(Eventually([&] { return HasMeasured(run); })) << process.output();
+    process.Signal(SIGTERM);
+    EXPECT_EQ(process.Await(), kTerminated) << process.output();
+    EXPECT_TRUE(process.AwaitNobody());
+    EXPECT_THAT(process.output(),
+                AllOf(HasSubstr("grapevine train: ended by signal 15, Terminated; "
+                                "--resume=" +
+                                run + " goes on after round "),
+                      Not(HasSubstr("grapevine node"))));
+  }
+  ExpectToGoOn(run, folder.File("whole"));
+}
+
+// As Slurm tells all processes of a job that it will requeue, and maybe again right away: nodes
+// hear of it from their launcher, too.
+TEST(Termination, OfAllProcessesSavesFirst) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  {
+    GrapevineProcess process(SavedAtTheEnd(run));
+    ASSERT_TRUE(Eventually([&] { return HasMeasured(run); })) << process.output();
+    const std::vector<pid_t> all = process.Alive();
+    for (int time = 0; time < 2; ++time) {
+      for (const pid_t pid : all) kill(pid, SIGTERM);
+    }
+    EXPECT_EQ(process.Await(), kTerminated) << process.output();
+    EXPECT_TRUE(process.AwaitNobody());
+    EXPECT_THAT(process.output(), HasSubstr(" goes on after round "));
+  }
+  ExpectToGoOn(run, folder.File("whole"));
+}
+
+TEST(Termination, OfASimulationSavesFirst) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  std::vector<std::string> arguments = SavedAtTheEnd(run);
+  arguments[0] = "sim";
+  arguments.push_back("--compute=1ms");
+  {
+    GrapevineProcess process(arguments);
+    ASSERT_TRUE(Eventually([&] { return HasMeasured(run); })) << process.output();
+    process.Signal(SIGTERM);
+    EXPECT_EQ(process.Await(), kTerminated) << process.output();
+    EXPECT_THAT(process.output(), AllOf(HasSubstr(" is complete; terminated (SIGTERM); --resume="),
+                                        HasSubstr(" goes on after round ")));
+  }
+  const Ended resumed = RunGrapevine({"sim", "--resume=" + run});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.output;
+  const std::string whole = folder.File("whole");
+  arguments = SavedAtTheEnd(whole);
+  arguments[0] = "sim";
+  arguments.push_back("--compute=1ms");
+  ASSERT_EQ(RunGrapevine(arguments).exit_code, 0);
+  EXPECT_TRUE(FileText(run + "/model.safetensors") == FileText(whole + "/model.safetensors"));
+}
+
+// A node that is stopped gives no part: the checkpoint cannot be complete.
+TEST(Termination, ThatIsFollowedByAKillGoesOnFromTheCheckpointBefore) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  {
+    GrapevineProcess process(Checkpointed(run));
+    ASSERT_TRUE(Eventually([&] { return HasCheckpoint(run); })) << process.output();
+    kill(process.Node(2), SIGSTOP);
+    kill(process.Node(1), SIGTERM);
+    EXPECT_TRUE(process.AwaitOutput("the run ends with its next checkpoint; rank 1 at 127.0.0.1"))
+        << process.output();
+    for (const pid_t pid : process.Alive()) kill(pid, SIGKILL);
+    process.Await();
+    ASSERT_TRUE(process.AwaitNobody());
+  }
+  ExpectToGoOn(run, folder.File("whole"));
 }
 
 TEST(Checkpoints, ARunThatIsInterruptedSaysHowItGoesOn) {
@@ -141,45 +255,104 @@ TEST(Checkpoints, ARunDirectoryIsWrittenByOneProcessAtATime) {
   EXPECT_FALSE(holder.Alive().empty()) << holder.output();
 }
 
-// Each on a disk of its own, as on hosts that share none.
-TEST(Checkpoints, NodesWithDirectoriesOfTheirOwnGoOnFromTheirOwnParts) {
-  const ScratchFolder folder;
-  const auto run = [&](bool resume) {
+// Three nodes, each on a disk of its own, as on hosts that share none.
+class OwnDisks {
+ public:
+  using Nodes = std::vector<std::unique_ptr<GrapevineProcess>>;
+
+  std::string Of(int rank) const { return folder_.File("disk-" + std::to_string(rank)); }
+  Nodes Start(bool resume, const std::string& every = "20") const {
     const std::string port = std::to_string(FreePort());
-    std::vector<std::unique_ptr<GrapevineProcess>> nodes;
+    Nodes nodes;
     for (int rank = 0; rank < 3; ++rank) {
-      const std::string out = folder.File("disk-" + std::to_string(rank));
-      std::vector<std::string> arguments = Checkpointed(out);
+      std::vector<std::string> arguments = Checkpointed(Of(rank), 1500, every);
       arguments[0] = "node";
-      if (resume) arguments.back() = "--resume=" + out;
+      if (resume) arguments.back() = "--resume=" + Of(rank);
       const std::vector<std::string> place{"--rank=" + std::to_string(rank), "--world-size=3",
                                            "--master-addr=127.0.0.1", "--master-port=" + port};
       arguments.insert(arguments.end(), place.begin(), place.end());
       nodes.push_back(std::make_unique<GrapevineProcess>(arguments));
     }
     return nodes;
-  };
+  }
+  void ExpectToGoOn() const {
+    Nodes nodes = Start(/*resume=*/true);
+    for (const auto& node : nodes) EXPECT_EQ(node->Await(), 0) << node->output();
+    const std::string whole = folder_.File("whole");
+    ASSERT_EQ(RunGrapevine(Checkpointed(whole)).exit_code, 0);
+    EXPECT_TRUE(FileText(Of(0) + "/model.safetensors") == FileText(whole + "/model.safetensors"));
+    for (const char* file :
+         {"/node-2/model.safetensors", "/checkpoints/round-1500/node-2.safetensors",
+          "/checkpoints/round-1480/node-2.safetensors"}) {
+      EXPECT_TRUE(FileText(Of(2) + file) == FileText(whole + file)) << file;
+    }
+  }
+
+ private:
+  const ScratchFolder folder_;
+};
+
+TEST(Checkpoints, NodesWithDirectoriesOfTheirOwnGoOnFromTheirOwnParts) {
+  const OwnDisks disks;
   {
-    auto nodes = run(false);
-    ASSERT_TRUE(Eventually([&] { return HasCheckpoint(folder.File("disk-0")); }))
-        << nodes[0]->output();
+    const OwnDisks::Nodes nodes = disks.Start(/*resume=*/false);
+    ASSERT_TRUE(Eventually([&] { return HasCheckpoint(disks.Of(0)); })) << nodes[0]->output();
     for (const auto& node : nodes) kill(node->pid(), SIGKILL);
     for (const auto& node : nodes) node->Await();
   }
-  EXPECT_FALSE(HasCheckpoint(folder.File("disk-1")));
-  auto nodes = run(true);
-  for (const auto& node : nodes) EXPECT_EQ(node->Await(), 0) << node->output();
+  EXPECT_FALSE(HasCheckpoint(disks.Of(1)));
+  disks.ExpectToGoOn();
+  EXPECT_FALSE(std::filesystem::exists(disks.Of(2) + "/checkpoints/round-200"));
+}
 
-  const std::string whole = folder.File("whole");
-  ASSERT_EQ(RunGrapevine(Checkpointed(whole)).exit_code, 0);
-  EXPECT_TRUE(FileText(folder.File("disk-0/model.safetensors")) ==
-              FileText(whole + "/model.safetensors"));
-  for (const char* file :
-       {"/node-2/model.safetensors", "/checkpoints/round-1500/node-2.safetensors",
-        "/checkpoints/round-1480/node-2.safetensors"}) {
-    EXPECT_TRUE(FileText(folder.File("disk-2") + file) == FileText(whole + file)) << file;
+// A spot instance's notice.
+TEST(Termination, OfOneNodeEndsAllWithACheckpoint) {
+  const OwnDisks disks;
+  {
+    const OwnDisks::Nodes nodes = disks.Start(/*resume=*/false, "10h");
+    ASSERT_TRUE(Eventually([&] { return HasMeasured(disks.Of(0)); })) << nodes[0]->output();
+    nodes[1]->Signal(SIGTERM);
+    for (const auto& node : nodes) {
+      EXPECT_EQ(node->Await(), kTerminated) << node->output();
+      EXPECT_THAT(node->output(),
+                  ContainsRegex("the checkpoint of round [0-9]+ is complete; rank 1 "
+                                "at 127.0.0.1:[0-9]+: terminated .SIGTERM."));
+    }
+    EXPECT_THAT(nodes[0]->output(), HasSubstr("--resume=" + disks.Of(0) + " goes on after round "));
   }
-  EXPECT_FALSE(std::filesystem::exists(folder.File("disk-2/checkpoints/round-200")));
+  disks.ExpectToGoOn();
+}
+
+TEST(Termination, OfANodeForTheSecondTimeEndsItAtOnce) {
+  const OwnDisks disks;
+  const OwnDisks::Nodes nodes = disks.Start(/*resume=*/false, "10h");
+  ASSERT_TRUE(Eventually([&] { return HasMeasured(disks.Of(0)); })) << nodes[0]->output();
+  nodes[2]->Signal(SIGSTOP);
+  nodes[0]->Signal(SIGTERM);
+  ASSERT_TRUE(nodes[0]->AwaitOutput("the run ends with its next checkpoint; rank 0 at 127.0.0.1"))
+      << nodes[0]->output();
+  // One that comes right away is the first one's echo.
+  EXPECT_TRUE(Eventually([&] {
+    nodes[0]->Signal(SIGTERM);
+    return nodes[0]->Alive().empty();
+  })) << nodes[0]->output();
+  EXPECT_EQ(nodes[0]->Await(), kTerminated) << nodes[0]->output();
+  EXPECT_THAT(nodes[0]->output(), Not(HasSubstr("grapevine node: "))) << "it did not wait";
+  EXPECT_FALSE(HasCheckpoint(disks.Of(0)));
+}
+
+TEST(Termination, OfASimulationWithoutCheckpointsEndsItAtOnce) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  std::vector<std::string> arguments = SavedAtTheEnd(run);
+  std::erase(arguments, "--checkpoint-every=10h");
+  arguments[0] = "sim";
+  arguments.push_back("--compute=1ms");
+  GrapevineProcess process(arguments);
+  ASSERT_TRUE(Eventually([&] { return HasMeasured(run); })) << process.output();
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.Await(), kTerminated) << process.output();
+  EXPECT_THAT(process.output(), HasSubstr("grapevine sim: interrupted"));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "system/file_descriptor.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/exit_codes.h"
+#include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/json_text.h"
@@ -185,12 +186,25 @@ TEST(Output, AFileThatMayNotGrowEndsTheRunAndHasWholeLines) {
 }
 
 // A node of a cluster, whose terminal nobody reads.
+// The arguments of a run of one node, on a port of its own, with these besides.
+std::vector<std::string> OneNode(const std::string& out, const std::vector<std::string>& others) {
+  std::vector<std::string> arguments = {"node",
+                                        "--rank=0",
+                                        "--world-size=1",
+                                        "--master-addr=127.0.0.1",
+                                        "--master-port=" + std::to_string(FreePort()),
+                                        "--insecure",
+                                        "--model=phantom:1kB",
+                                        "--log-every=1",
+                                        "--out=" + out};
+  arguments.insert(arguments.end(), others.begin(), others.end());
+  return arguments;
+}
+
 TEST(Output, ALogThatNobodyReadsHoldsNoNodeUp) {
   const ScratchFolder folder;
   const std::string out = folder.File("run");
-  GrapevineProcess run({"node", "--rank=0", "--world-size=1", "--master-addr=127.0.0.1",
-                        "--bind=127.0.0.1:0", "--insecure", "--model=phantom:1kB", "--compute=1us",
-                        "--rounds=20000", "--log-every=1", "--log-level=debug", "--out=" + out});
+  GrapevineProcess run(OneNode(out, {"--compute=1us", "--rounds=20000", "--log-level=debug"}));
   EXPECT_TRUE(Eventually([&] { return std::filesystem::exists(out + "/summary.json"); }));
   EXPECT_EQ(run.Await(), 0) << run.output();
 }
@@ -210,9 +224,7 @@ bool EndsAtSigterm(pid_t process) {
 TEST(Output, ASignalEndsANodeThatWaitsForItsReader) {
   const ScratchFolder folder;
   const std::string out = folder.File("run");
-  GrapevineProcess run({"node", "--rank=0", "--world-size=1", "--master-addr=127.0.0.1",
-                        "--bind=127.0.0.1:0", "--insecure", "--model=phantom:1kB", "--compute=1us",
-                        "--rounds=20000", "--log-every=1", "--out=" + out});
+  GrapevineProcess run(OneNode(out, {"--compute=1us", "--rounds=20000"}));
   ASSERT_TRUE(Eventually(
       [&] { return std::filesystem::exists(out + "/summary.json") && EndsAtSigterm(run.pid()); }));
   run.Signal(SIGTERM);
@@ -228,10 +240,9 @@ TEST(Output, AMetricsFileThatStallsHoldsNobodyUp) {
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   const UniqueDescriptor reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   ASSERT_TRUE(reader.open());
-  GrapevineProcess run({"node", "--rank=0", "--world-size=1", "--master-addr=127.0.0.1",
-                        "--model=phantom:1kB", "--compute=1ms", "--rounds=4000", "--log-every=1",
-                        "--peer-timeout=1s", "--out=" + folder.File("run")},
-                       {.environment = {{"GRAPEVINE_LAUNCHED", "1"}}});
+  GrapevineProcess run(
+      OneNode(folder.File("run"), {"--compute=1ms", "--rounds=4000", "--peer-timeout=1s"}),
+      {.environment = {{"GRAPEVINE_LAUNCHED", "1"}}});
   // The node goes on to its end, for longer than --peer-timeout, though what it measures has
   // no room in the pipe.
   const std::string own = folder.File("run/node-0/metrics.jsonl");

@@ -281,6 +281,19 @@ TEST(Sim, WhatUsesNoGraphIsSimulatedOnceForAllGraphs) {
   EXPECT_EQ(rows["ps"].size(), 1u);
 }
 
+TEST(Sim, TheOthersWaitForAStoppedNodeForPeerTimeout) {
+  const ScratchFolder folder;
+  const auto time = [&](const std::string& peer_timeout) {
+    const std::string run = folder.File(peer_timeout);
+    const Ended ended = RunGrapevine(
+        Sim({"-n8", "--rounds=40", "--on-failure=shrink", "--chaos=stop:rank=3:at=round:20:for=1h",
+             "--peer-timeout=" + peer_timeout, "--out=" + run}));
+    EXPECT_EQ(ended.exit_code, 0) << ended.output;
+    return SummaryOf(run).value("simulated_time_s", 0.0);
+  };
+  EXPECT_NEAR(time("5s") - time("2s"), 3, 0.01);
+}
+
 TEST(Sim, AnInterruptedSweepLosesNothingAndGoesOn) {
   const ScratchFolder folder;
   const std::string out = folder.File("sweep");

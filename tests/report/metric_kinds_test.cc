@@ -1,4 +1,5 @@
-// --kind=staleness, norms and generalization, from folders to the numbers of their pictures.
+// --kind=staleness, norms, survival and generalization, from folders to the numbers of their
+// pictures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,6 +54,22 @@ TEST_F(MetricKindsTest, AddUpTheStalenessOfAllNodes) {
             "\"ps:async:servers=2 (servers), nodes=4, mean 0.625\",2 to 3,25\n");
 }
 
+TEST_F(MetricKindsTest, ShowLossAndLivingNodesOverTime) {
+  WriteRun(folder_ + "/shrinks", "nodes: 4 on_failure: \"shrink\"",
+           "{\"round\":1,\"epoch\":1,\"time_s\":1,\"test_loss\":2}\n"
+           "{\"round\":2,\"epoch\":2,\"time_s\":2,\"test_loss\":1.5,\"living\":3}\n");
+  WriteRun(folder_ + "/whole", "nodes: 4",
+           "{\"round\":1,\"epoch\":1,\"time_s\":1,\"test_loss\":1}\n");
+  EXPECT_EQ(*Numbers("survival"),
+            "curve,time (s),y,value\n"
+            "\"ring, dpsgd, on_failure=shrink\",1,test loss,2\n"
+            "\"ring, dpsgd, on_failure=shrink\",2,test loss,1.5\n"
+            "\"ring, dpsgd, on_failure=end\",1,test loss,1\n"
+            "\"ring, dpsgd, on_failure=shrink\",1,living nodes (%),100\n"
+            "\"ring, dpsgd, on_failure=shrink\",2,living nodes (%),75\n"
+            "\"ring, dpsgd, on_failure=end\",1,living nodes (%),100\n");
+}
+
 TEST_F(MetricKindsTest, SayWhatIsMissing) {
   WriteRun(folder_ + "/a", "", kLine);
   for (const auto& [kind, message] :
@@ -60,6 +77,7 @@ TEST_F(MetricKindsTest, SayWhatIsMissing) {
         std::pair("norms",
                   "/a records no norms: its workers' metrics have them in a run with --norms, each "
                   "where its own count of gradients meets an evaluation (--eval-every)"),
+        std::pair("survival", "/a has no test loss: a model that learns has"),
         std::pair("generalization", "/a has no test loss: it is measured every --eval-every")}) {
     const absl::Status status = Numbers(kind).status();
     EXPECT_THAT(std::string(status.message()), HasSubstr(message));

@@ -122,7 +122,6 @@ TEST(ResolveConfig, RefusesWhatMakesNoSense) {
       {{{"peer_timeout", "1ns"}}, "--peer-timeout=1ns: must be between 100ms and 8760h"},
       {{{"rendezvous_timeout", "99ms"}}, "--rendezvous-timeout=99ms: must be between 100ms and"},
       {{{"step_timeout", "8761h"}}, "--step-timeout=8761h: must be between 100ms and 8760h"},
-      {{{"step_timeout", "10s"}}, "--step-timeout=10s: is below --peer-timeout=30s"},
       {{{"profile", ""}}, "--profile: the value is empty"},
       {{{"hostfile", "h"}, {"hosts", "a:1"}}, "both list the nodes"},
       {{{"rank", "4"}, {"world_size", "4"}}, "--rank=4: ranks count from 0 to 3"},
@@ -179,6 +178,15 @@ TEST(ResolveConfig, MeasuresNothingThatIsMadeUp) {
     EXPECT_THAT(std::string(ValidateForRealNodes(*resolved).message()),
                 HasSubstr("--profile=p.textproto: --compute, --slow and --straggler change"));
   }
+}
+
+// A simulation, which waits in no real time, has the one and not the other.
+TEST(ResolveConfig, OnlyRealNodesWaitForAStepAsLongAsForAPeer) {
+  const auto slow = ResolveConfig({.flags = {{"peer_timeout", "20min"}}});
+  ASSERT_TRUE(slow.ok()) << slow.status();
+  EXPECT_THAT(std::string(ValidateForRealNodes(*slow).message()),
+              HasSubstr("--step-timeout=15min: is below --peer-timeout=20min"));
+  EXPECT_TRUE(ValidateForSimulation(*slow).ok());
 }
 
 }  // namespace

@@ -184,6 +184,7 @@ class CoordinatorStage final : public Stage {
     for (const Rank rank : words.Ranks(nodes_)) {
       beating_.erase(rank);
       coordinator_.OnClosed(rank, "", now_);
+      coordinator_.OnGone(rank, "", now_);
     }
     return absl::OkStatus();
   }

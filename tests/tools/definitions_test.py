@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,8 +34,11 @@ class DefinitionsTest(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         subprocess.run(["git", "init", "-q", self.root], check=True)
 
-    def check(self, files, leftover=()):
-        """(exit status, lines) of the check over a tree of which each source is compiled."""
+    def check(self, files, leftover=(), made=r".*"):
+        """(exit status, lines) of the check over a tree of which each source is compiled.
+
+        The build's actions make the objects that `made` matches.
+        """
         for path, text in files.items():
             file = self.root / path
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +48,11 @@ class DefinitionsTest(unittest.TestCase):
         for path in leftover:
             (self.root / path).unlink()
         subprocess.run(["git", "add", "-A", "--", ":!built"], cwd=self.root, check=True)
-        done = subprocess.run([sys.executable, SCRIPT, "built"], cwd=self.root,
+        objects = [path.relative_to(self.root / "built").as_posix()
+                   for path in (self.root / "built").rglob("*.o")]
+        actions = "".join(f"  Outputs: [bazel-out/k8-opt/bin/{path[:-2]}.d, bazel-out/k8-opt/bin/{path}]\n"
+                          for path in objects if re.fullmatch(made, path))
+        done = subprocess.run([sys.executable, SCRIPT, "built"], cwd=self.root, input=actions,
                               capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.splitlines()
 
@@ -93,7 +101,7 @@ class DefinitionsTest(unittest.TestCase):
         together.write_text("".join(f'#include "{path}"\n' for path in files
                                     if path.startswith("base/") and path.endswith(".cc")))
         self.compile(together, self.root / "built")
-        return self.check({})
+        return self.check({}, made=r".*read_files\.o|node/.*")
 
     def test_sources_that_are_compiled_together(self):
         files = {
@@ -170,6 +178,12 @@ class DefinitionsTest(unittest.TestCase):
         self.assertEqual(
             self.check({"base/read.h": READ, "base/read.cc": define, "node/read.cc": define},
                        leftover=["node/read.cc"])[0], 0)
+
+    def test_objects_that_no_action_makes_any_more_do_not_count(self):
+        define = including("base/read.h", "int Read(int from) { return from; }")
+        files = {"base/read.h": READ, "base/read.cc": define, "node/read.cc": define}
+        self.assertEqual(self.check(files)[0], 1)
+        self.assertEqual(self.check({}, made=r"base/.*"), (0, ["0 types, 1 symbols of 1 sources"]))
 
     def test_nothing_was_built(self):
         self.assertEqual(self.check({"base/read.h": READ}),

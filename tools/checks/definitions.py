@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
-"""Nothing in namespace grapevine has two definitions, nor could it.
+r"""Nothing in namespace grapevine has two definitions, nor could it.
 
-    bazel build //... && python3 tools/checks/definitions.py "$(bazel info bazel-bin)"
+    bazel build //...
+    bazel aquery 'outputs(".*\.o", //...)' |
+      python3 tools/checks/definitions.py "$(bazel info bazel-bin)"
+
+The second says which objects the build has now: those of other versions lie beside them, and their
+times say nothing, for what comes back as it was is not made again.
 
 Two definitions of one name are undefined behaviour (the one definition rule) that no compiler
 sees, and the linker only where they are strong and in one program; and they are a riddle for a
@@ -41,6 +46,8 @@ TEST = re.compile(r"^(TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\)", re.M
 # A mangled name: what it is about, then the scopes around it, outermost first.
 MANGLED = re.compile(r"_Z(?:T[VTISW]|G[VR]|T[hv]n?\d+_(?:n?\d+_)?|Tc)?N[rVK]*[RO]?(9grapevine.*)")
 OBJECT = re.compile(r"(.*/)?(?:_objs/[^/]+|[^/]+_objects)/([^/.]+)(\.cu)?(?:\.pic)?\.o")
+# An output of an action, as aquery prints it.
+MADE = re.compile(r"bazel-out/[^/\s]+/bin/([^\s,\]]+\.o)\b")
 STAND_IN = re.compile(r"(?:.*/)?no_[^/]*|tests/emulated_cuda/.*")
 
 
@@ -121,15 +128,18 @@ class Sources:
                          if header.endswith(".h") and name in self.words(header))
 
 
-def newest_objects(built):
-    """Source -> object, of what has the newest of a source: what was built before is left over.
+def newest_objects(built, actions):
+    """Source -> object, the newest that the actions make of it: with and without -fPIC are two.
 
     A generated source may stand for those that it includes, as compiled_together.bzl makes it.
     """
     tracked_sources = set(tracked("*.cc", "*.cu"))
     newest = {}
-    for path in pathlib.Path(built).rglob("*.o"):
-        parts = OBJECT.fullmatch(path.relative_to(built).as_posix())
+    for output in MADE.findall(actions):
+        path = pathlib.Path(built, output)
+        if not path.exists():
+            continue
+        parts = OBJECT.fullmatch(output)
         source = parts and f"{parts[1] or ''}{parts[2]}{parts[3] or '.cc'}"
         together = source and pathlib.Path(built, source)
         if source in tracked_sources:
@@ -207,7 +217,7 @@ def defined_twice(sources, objects):
 
 def main():
     twice, types_seen = types_twice()
-    objects = newest_objects(sys.argv[1])
+    objects = newest_objects(sys.argv[1], sys.stdin.read())
     if not objects:
         print(f"no objects below {sys.argv[1]}: bazel build //... makes them")
         return 1

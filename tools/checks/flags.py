@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 # Flags of other programs that the pages name: Bazel's and Slurm's, and our scripts'.
-OTHERS = {"config", "jobs", "ntasks-per-node", "cpus-per-task", "cifar10", "seconds", "attempts",
-          "patience"}
+OTHERS = {"config", "jobs", "ntasks-per-node", "cpus-per-task", "requeue", "signal", "cifar10",
+          "seconds", "attempts", "patience"}
 
 # Not what a name is put together from: "--no-".
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?![\w-])")

@@ -98,6 +98,19 @@ TEST(CheckpointDesk, GoesOnWhereTheRunDoes) {
   EXPECT_EQ(desk.Take()->round, 30) << "evaluations until 20 were there";
 }
 
+TEST(CheckpointDesk, KnowsWhatIsCalledFor) {
+  CheckpointDesk desk(
+      {.nodes = kNodes, .rounds = 100, .saved = nullptr, .evaluated = [](Round) { return false; }});
+  EXPECT_THAT(std::string(desk.OnPart(0, PartOf(13)).message()),
+              HasSubstr("of which there is none"));
+  desk.OnCalled(13);
+  Save(desk, 13);
+  EXPECT_EQ(desk.Take()->round, 13);
+  desk.OnCalled(40);
+  Save(desk, 40);
+  EXPECT_EQ(desk.Take()->round, 40);
+}
+
 std::string Refusal(CheckpointDesk& desk, const control::SavedPart& part) {
   return std::string(desk.OnPart(1, part).message());
 }

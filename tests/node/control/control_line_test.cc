@@ -9,6 +9,7 @@ namespace grapevine {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 control::Directive Beat() {
@@ -41,6 +42,12 @@ class ControlLineTest : public ::testing::Test {
       alive = line_.OnPulse(now_);
     }
     return alive;
+  }
+
+  control::Registration Connect() {
+    control::Registration registration;
+    line_.OnConnecting(now_, &registration);
+    return registration;
   }
 
   SteadyTime now_{};
@@ -112,7 +119,7 @@ TEST(ControlLine, HandsOutTheLimitsOfGrowingBatchesInOrder) {
 TEST_F(ControlLineTest, TheFirstVerdictStands) {
   line_.OnDirective(Abort("rank 2 died", 6), now_);
   line_.OnDirective(Abort("rank 3 died", 6), now_);
-  line_.OnClosed("closed");
+  line_.OnClosed("closed", now_);
   line_.End(absl::OkStatus());
   EXPECT_EQ(line_.verdict()->message(), "rank 2 died");
   EXPECT_EQ(FailureOf(*line_.verdict()), Failure::kPeerLost);
@@ -144,11 +151,11 @@ TEST_F(ControlLineTest, ADirectiveThatCannotBeObeyedNamesRankZero) {
 
 TEST_F(ControlLineTest, RankZerosSilenceIsNoticedOnceItHasSpoken) {
   EXPECT_TRUE(Silence(milliseconds(60000)));  // it may not be there yet
-  line_.OnConnecting(now_);
+  Connect();
   line_.OnDirective(Roster(), now_);
-  EXPECT_TRUE(Silence(milliseconds(3500)));
+  Silence(milliseconds(3500));
   line_.OnDirective(Beat(), now_);
-  EXPECT_TRUE(Silence(milliseconds(3500)));
+  Silence(milliseconds(3500));
   EXPECT_FALSE(line_.verdict().has_value());
   EXPECT_FALSE(Silence(milliseconds(500)));
   EXPECT_THAT(std::string(line_.verdict()->message()),
@@ -169,13 +176,91 @@ TEST_F(ControlLineTest, ANodeThatStoodStillItselfDoesNotBlameRankZero) {
   EXPECT_FALSE(line_.verdict().has_value());
 }
 
-TEST_F(ControlLineTest, ABrokenConnectionIsRankZerosDeathOnceTheRunHasBegun) {
-  line_.OnClosed("connection refused");
-  EXPECT_FALSE(line_.verdict().has_value());
+TEST_F(ControlLineTest, ABrokenConnectionIsMadeAgainOnceTheRunHasBegun) {
+  Connect();
+  line_.OnClosed("connection refused", now_);
+  EXPECT_FALSE(line_.reconnect_at().has_value()) << "whoever joins knows when to try again";
   line_.OnDirective(Roster(), now_);
-  line_.OnClosed("connection reset");
+  line_.OnClosed("connection reset", now_);
+  EXPECT_TRUE(line_.interrupted());
+  EXPECT_EQ(line_.reconnect_at(), now_);
+  EXPECT_EQ(Connect().call(), 2u);
+  EXPECT_FALSE(line_.reconnect_at().has_value());
+  line_.OnClosed("connection refused", now_);
+  EXPECT_GT(line_.reconnect_at(), now_) << "not at once again";
+  EXPECT_EQ(Connect().run_id(), "run-1");
+  line_.OnDirective(Beat(), now_);
+  EXPECT_FALSE(line_.interrupted());
+  EXPECT_FALSE(line_.verdict().has_value());
+}
+
+TEST_F(ControlLineTest, ABrokenConnectionToAProcessThatIsGoneIsADeath) {
+  line_.OnDirective(Roster(), now_);
+  line_.OnGone("nobody listens there any more");
+  EXPECT_FALSE(line_.verdict().has_value()) << "its connection stands";
+  line_.OnClosed("connection reset", now_);
+  line_.OnGone("nobody listens there any more");
   EXPECT_THAT(std::string(line_.verdict()->message()),
-              HasSubstr("died: its connection broke (connection reset)"));
+              HasSubstr("died: its connection broke (connection reset), and nobody listens there "
+                        "any more;"));
+}
+
+TEST_F(ControlLineTest, ABrokenConnectionThatIsNotMadeAgainIsASilence) {
+  line_.OnDirective(Roster(), now_);
+  line_.OnClosed("connection reset", now_);
+  EXPECT_TRUE(Silence(milliseconds(3500)));
+  EXPECT_FALSE(Silence(milliseconds(500)));
+  EXPECT_THAT(std::string(line_.verdict()->message()),
+              AllOf(HasSubstr("is silent: last heard 4.0 s ago; its connection broke (connection "
+                              "reset), and no other was made"),
+                    HasSubstr("--peer-timeout=4s")));
+}
+
+TEST_F(ControlLineTest, AConnectionThatTheNetworkHasForgottenIsGivenUpForAnother) {
+  line_.OnDirective(Roster(), now_);
+  EXPECT_TRUE(Silence(milliseconds(1500)));
+  EXPECT_FALSE(Silence(milliseconds(500)));
+  line_.OnClosed("cancelled", now_);
+  Connect();
+  EXPECT_FALSE(Silence(milliseconds(500))) << "an attempt has its time";
+  line_.OnClosed("cancelled", now_);
+  Connect();
+  line_.OnDirective(Beat(), now_);
+  EXPECT_TRUE(Silence(milliseconds(1500)));
+  EXPECT_FALSE(line_.verdict().has_value());
+}
+
+TEST_F(ControlLineTest, ReportsAreKeptUntilRankZeroHasThemAndDirectivesTakenOnce) {
+  line_.OnDirective(Roster(), now_);
+  for (const Round round : {1, 2, 3}) {
+    control::Report report;
+    report.mutable_done()->set_round_limit(round);
+    EXPECT_EQ(line_.Add(report).number(), static_cast<uint64_t>(round));
+  }
+  control::Directive moved;
+  moved.set_number(1);
+  moved.set_received(2);
+  moved.mutable_round_limit()->set_limit(7);
+  line_.OnDirective(moved, now_);
+  ASSERT_EQ(line_.unacknowledged().size(), 1u);
+  EXPECT_EQ(line_.unacknowledged()[0].done().round_limit(), 3);
+  EXPECT_TRUE(line_.TakeLimit().has_value());
+  line_.OnClosed("connection reset", now_);
+  Connect();
+  moved.mutable_round_limit()->set_limit(8);
+  line_.OnDirective(moved, now_);
+  EXPECT_FALSE(line_.TakeLimit().has_value()) << "it has come before";
+  moved.set_number(3);
+  line_.OnDirective(moved, now_);
+  EXPECT_THAT(std::string(line_.verdict()->message()), HasSubstr("sent directive 3 after 1"));
+}
+
+TEST_F(ControlLineTest, RankZeroCannotHaveWhatWasNotSaid) {
+  line_.OnDirective(Roster(), now_);
+  control::Directive beat = Beat();
+  beat.set_received(1);
+  line_.OnDirective(beat, now_);
+  EXPECT_THAT(std::string(line_.verdict()->message()), HasSubstr("has heard 1 reports"));
 }
 
 TEST_F(ControlLineTest, ANodesOwnFailureStandsWhereThereIsNoVerdict) {

@@ -36,7 +36,7 @@ TEST_F(CoordinatorEnd, FinishesWhenAllAreDoneBelowTheCurrentLimitAndTheResultsAr
   EXPECT_TRUE(directives_[0].back().has_finish());
   EXPECT_TRUE(directives_[1].back().has_finish());
   EXPECT_THAT(ended_, ElementsAre(0, 1));
-  coordinator_->OnClosed(1, "", now_);
+  LoseProcess(1);
   EXPECT_TRUE(coordinator_->verdict().ok());
 }
 
@@ -77,7 +77,7 @@ TEST_F(CoordinatorEnd, WritingTheResultsHasTheStepTimeout) {
 TEST_F(CoordinatorEnd, ANodeThatDiesBetweenDoneAndFinishIsLost) {
   BeginRunning(2);
   Done(1, 100);
-  coordinator_->OnClosed(1, "", now_);
+  LoseProcess(1);
   EXPECT_EQ(Class(), Failure::kPeerLost);
 }
 

@@ -21,7 +21,7 @@ TEST_F(CoordinatorFailure, ABrokenConnectionIsADeath) {
   BeginRunning(3);
   Beat(1, 12);
   Beat(2, 12, {1});
-  coordinator_->OnClosed(1, "connection lost", now_);
+  LoseProcess(1);
   Collect();
   EXPECT_EQ(Class(), Failure::kPeerLost);
   EXPECT_THAT(Message(), AllOf(HasSubstr("rank 1 at 10.0.0.2:7000 died"), HasSubstr("round 12"),
@@ -54,7 +54,7 @@ TEST_F(CoordinatorFailure, ANodesOwnFailureIsTheVerdictAtOnce) {
   Fail(1, 1, "rank 1: the loss is NaN in round 5", Failure::kDiverged);
   EXPECT_EQ(Class(), Failure::kDiverged);
   EXPECT_EQ(Message(), "rank 1: the loss is NaN in round 5");
-  coordinator_->OnClosed(2, "", now_);  // what follows changes nothing
+  LoseProcess(2);  // what follows changes nothing
   EXPECT_EQ(Class(), Failure::kDiverged);
 }
 
@@ -79,7 +79,7 @@ TEST_F(CoordinatorFailure, AnAccusationStandsWhenTheAccusedSaysNothing) {
 TEST_F(CoordinatorFailure, AnAccusedNodeThatDiesIsReportedDead) {
   BeginRunning(3);
   Fail(0, 1, "rank 0: connection to peer 1 broke", Failure::kPeerLost);
-  coordinator_->OnClosed(1, "connection lost", now_);
+  LoseProcess(1);
   EXPECT_THAT(Message(), HasSubstr("rank 1 at 10.0.0.2:7000 died"));
 }
 
@@ -95,7 +95,7 @@ TEST_F(CoordinatorFailure, TheEndOfAnAccusedNodesConnectionIsWaitedForUnlessItSp
   Beat(1, 40);
   Pass(milliseconds(1400), others);
   ASSERT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
-  coordinator_->OnClosed(1, "connection lost", now_);
+  LoseProcess(1);
   EXPECT_THAT(Message(), HasSubstr("rank 1 at 10.0.0.2:7000 died: its connection to rank 0 broke "
                                    "in round 40"));
 }
@@ -120,7 +120,7 @@ TEST_F(CoordinatorFailure, WhileRankZeroItselfStoodStillNobodyWasHeard) {
   now_ += milliseconds(3000);
   coordinator_->OnTick(now_);
   ASSERT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
-  coordinator_->OnClosed(1, "connection lost", now_);
+  LoseProcess(1);
   EXPECT_THAT(Message(), HasSubstr("rank 1 at 10.0.0.2:7000 died"));
 }
 
@@ -165,7 +165,7 @@ TEST_F(CoordinatorFailure, WhatNodesSayIsFitForATerminal) {
   control::Report report;
   report.mutable_heartbeat()->set_state("\033[31m");
   coordinator_->OnReport(1, report, now_);
-  coordinator_->OnClosed(1, "", now_);
+  LoseProcess(1);
   EXPECT_THAT(Message(), HasSubstr("in round 0, \\x1b[31m"));
 }
 
@@ -207,7 +207,7 @@ TEST_F(CoordinatorFailure, AShortStandstillOfRankZeroIsNotOthersSilence) {
 TEST_F(CoordinatorFailure, ALongStandstillOfRankZeroIsItsOwnFault) {
   BeginRunning(3);
   now_ += milliseconds(5000);
-  coordinator_->OnClosed(2, "closed by the node", now_);
+  coordinator_->OnLeft(2, now_);
   EXPECT_EQ(Class(), Failure::kPeerLost);
   EXPECT_THAT(Message(), HasSubstr("rank 0 itself stood still for 5.0 s"));
 }

@@ -141,8 +141,13 @@ TEST_F(CoordinatorGathering, RefusesASecondProcessWithTheSameRank) {
 TEST_F(CoordinatorGathering, TakesTheSameProcessAgainOnANewConnection) {
   Begin(2);
   Register(1, RegistrationOf(1, 2));
-  Register(5, RegistrationOf(1, 2));
-  EXPECT_THAT(ended_, ElementsAre(1));
+  Register(4, RegistrationOf(1, 2));  // heard on the way, and said again
+  EXPECT_THAT(directives_[4].back().abort().message(), HasSubstr("with a later call"));
+  replaced_.clear();
+  control::Registration again = RegistrationOf(1, 2);
+  again.set_call(1);
+  Register(5, again);
+  EXPECT_THAT(replaced_, ElementsAre(1));
   coordinator_->OnClosed(1, "", now_);  // the old connection's end says nothing
   Register(0, RegistrationOf(0, 2));
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
@@ -173,7 +178,7 @@ TEST_F(CoordinatorGathering, AMemberThatSaysWhyItLeavesWhileNodesGatherIsMissedW
   Begin(3);
   Register(1, RegistrationOf(1, 3));
   Fail(1, 1, "terminated\n(SIGTERM)", Failure::kTerminated);
-  coordinator_->OnClosed(1, "closed by the node", now_);
+  coordinator_->OnLeft(1, now_);
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kGathering);
   Pass(milliseconds(10000));
   EXPECT_THAT(notices_, ::testing::Contains(HasSubstr(

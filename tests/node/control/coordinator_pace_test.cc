@@ -25,7 +25,7 @@ TEST_F(CoordinatorPace, PassesMetricsOn) {
   Collect();
   EXPECT_THAT(metrics_, ElementsAre(std::pair<Rank, Round>(1, 17)));
   // They may come before the heartbeat of that round.
-  coordinator_->OnClosed(1, "", now_);
+  LoseProcess(1);
   EXPECT_THAT(Message(), HasSubstr("in round 17"));
 }
 

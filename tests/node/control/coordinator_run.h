@@ -48,6 +48,7 @@ class CoordinatorRun : public ::testing::Test {
                                             .run_id = "run-1",
                                             .round_limit = 100,
                                             .resilient = resilient_,
+                                            .checkpoints = checkpoints_,
                                             .rendezvous_timeout = std::chrono::milliseconds(20000),
                                             .peer_timeout = peer_timeout,
                                             .step_timeout = std::chrono::milliseconds(60000)},
@@ -100,6 +101,21 @@ class CoordinatorRun : public ::testing::Test {
     Collect();
   }
 
+  void Promise(Rank rank, uint32_t ballot, Round round) {
+    control::Report report;
+    report.mutable_promise()->set_ballot(ballot);
+    report.mutable_promise()->set_round(round);
+    coordinator_->OnReport(rank, report, now_);
+    Collect();
+  }
+  const control::Directive& Last(Rank rank) { return directives_[rank].back(); }
+
+  // Its process is gone, and so is its connection.
+  void LoseProcess(Rank rank) {
+    coordinator_->OnClosed(rank, "connection lost", now_);
+    coordinator_->OnGone(rank, "nobody listens at its address any more", now_);
+  }
+
   // Lets time pass tick by tick; `beat` runs before each.
   template <typename F>
   void Pass(std::chrono::milliseconds duration, F beat) {
@@ -120,9 +136,11 @@ class CoordinatorRun : public ::testing::Test {
       if (!directive.has_beat()) directives_[session].push_back(directive);
     }
     for (const SessionId session : output.ended) ended_.push_back(session);
+    for (const SessionId session : output.replaced) replaced_.push_back(session);
     for (auto& [rank, metrics] : output.metrics) metrics_.emplace_back(rank, metrics.round());
     for (auto& notice : output.notices) notices_.push_back(notice);
     for (const Rank rank : output.lost) lost_.push_back(rank);
+    if (output.called) called_.push_back(*output.called);
     all_done_ += output.all_done;
   }
 
@@ -134,10 +152,13 @@ class CoordinatorRun : public ::testing::Test {
   std::optional<Coordinator> coordinator_;
   std::map<SessionId, std::vector<control::Directive>> directives_;
   std::vector<SessionId> ended_;
+  std::vector<SessionId> replaced_;
   std::vector<std::pair<Rank, Round>> metrics_;
   std::vector<std::string> notices_;
   std::vector<Rank> lost_;
+  std::vector<Round> called_;
   bool resilient_ = false;
+  std::optional<CheckpointCallsOptions> checkpoints_;
   int all_done_ = 0;
 };
 

@@ -20,20 +20,12 @@ class CoordinatorSurvival : public CoordinatorRun {
   CoordinatorSurvival() { resilient_ = true; }
 
   void Die(Rank rank) {
-    coordinator_->OnClosed(rank, "connection lost", now_);
+    LoseProcess(rank);
     Collect();
   }
   void LoseRankZero(Rank rank) {
     Fail(rank, 0, "rank " + std::to_string(rank) + " lost rank 0", Failure::kPeerLost);
   }
-  void Promise(Rank rank, uint32_t ballot, Round round) {
-    control::Report report;
-    report.mutable_promise()->set_ballot(ballot);
-    report.mutable_promise()->set_round(round);
-    coordinator_->OnReport(rank, report, now_);
-    Collect();
-  }
-  const control::Directive& Last(Rank rank) { return directives_[rank].back(); }
 };
 
 TEST_F(CoordinatorSurvival, TheOthersAgreeToGoOn) {

@@ -110,6 +110,29 @@ TEST(Directive, NothingEndsBeforeItBegan) {
   EXPECT_EQ(Objection(finish, kGathering), "ended the run before it began");
 }
 
+TEST(Directive, CheckpointsAreCalledForInTheirOrder) {
+  const Round last = 4;
+  DirectiveContext context = kRunning;
+  context.called = &last;
+  context.ballot = 2;
+  control::Directive call;
+  call.mutable_checkpoint_at()->set_ballot(2);
+  EXPECT_EQ(Objection(call, context), "") << "the run ends before another one";
+  call.mutable_checkpoint_at()->set_round(5);
+  EXPECT_EQ(Objection(call, context), "");
+  for (const Round round : {-1, 0, 4, 11}) {
+    call.mutable_checkpoint_at()->set_round(round);
+    EXPECT_EQ(Objection(call, context),
+              "calls for a checkpoint of round " + std::to_string(round) +
+                  " of 10 under ballot 2, after that of round 4 and ballot 2");
+  }
+  call.mutable_checkpoint_at()->set_round(5);
+  EXPECT_THAT(Objection(call, kRunning), HasSubstr("of which this run has none"));
+  context.ballot = 3;
+  EXPECT_THAT(Objection(call, context), HasSubstr("under ballot 2, after"))
+      << "an answer to another";
+}
+
 TEST(Directive, AnUnknownOneIsNotPassedOver) {
   EXPECT_THAT(Objection(control::Directive(), kRunning), HasSubstr("does not know"));
 }

@@ -185,6 +185,13 @@ class SlowReader final : public control::Control::CallbackService {
     directive_ = std::move(directive);
     stream_->StartWrite(&directive_);
   }
+  // That so many reports have come.
+  void Acknowledge(uint64_t received) {
+    control::Directive beat;
+    beat.mutable_beat();
+    beat.set_received(received);
+    Say(beat);
+  }
 
  private:
   class Stream final : public grpc::ServerBidiReactor<control::Report, control::Directive> {
@@ -280,6 +287,7 @@ TEST_F(Unheard, AReportWaitsForAPlaceWhereItMust) {
     const std::optional<control::Report> read = reader_.Next();
     ASSERT_TRUE(read.has_value()) << "after round " << last;
     last = std::max<Round>(last, read->metrics().round());
+    if (last + 1 == sent) reader_.Acknowledge(static_cast<uint64_t>(last));
   }
   EXPECT_TRUE(waits.get().ok());
 }

@@ -37,7 +37,7 @@ TEST(GrpcControl, ARunFromRosterToFinish) {
   zero.AwaitAllDone();
   for (auto& node : nodes) EXPECT_TRUE(node->AwaitEnd().ok());
   EXPECT_EQ(zero.metrics_of, 3007);
-  EXPECT_EQ(nodes[1]->client().Send(report).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(nodes[1]->client().Send(report).ok()) << "nobody needs it any more";
   nodes.clear();
   EXPECT_TRUE(zero.service.AwaitDeparture());
   EXPECT_TRUE(zero.service.verdict().ok());

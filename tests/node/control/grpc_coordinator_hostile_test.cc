@@ -93,29 +93,33 @@ TEST(GrpcCoordinatorHostile, AStreamEndsWithItsFirstRefusal) {
   EXPECT_TRUE(end.ok()) << end.error_message();
 }
 
+// A stream that stays open.
+struct Caller {
+  explicit Caller(const RankZero& zero) : stub(control::Control::NewStub(Dial(zero.address()))) {
+    context.set_deadline(std::chrono::system_clock::now() + kLong);
+    stream = stub->Connect(&context);
+  }
+  void Register(const control::Registration& registration) {
+    control::Report report;
+    *report.mutable_registration() = registration;
+    stream->Write(report);
+  }
+  std::unique_ptr<control::Control::Stub> stub;
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<control::Report, control::Directive>> stream;
+};
+
 // A node's first connection, which its second has replaced, is nobody's any more.
 TEST(GrpcCoordinatorHostile, AConnectionThatWasReplacedTakesNoOtherRank) {
   RankZero zero(4);
-  struct Caller {
-    explicit Caller(const RankZero& zero) : stub(control::Control::NewStub(Dial(zero.address()))) {
-      context.set_deadline(std::chrono::system_clock::now() + kLong);
-      stream = stub->Connect(&context);
-    }
-    void Register(const control::Registration& registration) {
-      control::Report report;
-      *report.mutable_registration() = registration;
-      stream->Write(report);
-    }
-    std::unique_ptr<control::Control::Stub> stub;
-    grpc::ClientContext context;
-    std::unique_ptr<grpc::ClientReaderWriter<control::Report, control::Directive>> stream;
-  };
   control::Directive directive;
   Caller first(zero);
   first.Register(RegistrationOf(1, 4));
   ASSERT_TRUE(first.stream->Read(&directive));
   Caller second(zero);
-  second.Register(RegistrationOf(1, 4));
+  control::Registration later = RegistrationOf(1, 4);
+  later.set_call(1);
+  second.Register(later);
   ASSERT_TRUE(second.stream->Read(&directive));
   control::Registration stolen = RegistrationOf(2, 4);
   stolen.set_nonce(99);
@@ -127,6 +131,25 @@ TEST(GrpcCoordinatorHostile, AConnectionThatWasReplacedTakesNoOtherRank) {
   ASSERT_TRUE(owner.stream->Read(&directive));
   EXPECT_TRUE(directive.has_beat()) << directive.ShortDebugString();
   for (Caller* caller : {&second, &owner}) {
+    caller->context.TryCancel();
+    (void)caller->stream->Finish();
+  }
+}
+
+// The network has forgotten the old ones, and told nobody at rank 0.
+TEST(GrpcCoordinatorHostile, ConnectionsThatWereReplacedTakeNoPlaceOfOthers) {
+  RankZero zero(2);
+  std::vector<std::unique_ptr<Caller>> callers;
+  for (int call = 0; call < 2 * GrpcCoordinatorService::kMaxUnauthenticated; ++call) {
+    control::Registration registration = RegistrationOf(1, 2);
+    registration.set_call(call);
+    callers.push_back(std::make_unique<Caller>(zero));
+    callers.back()->Register(registration);
+    control::Directive directive;
+    ASSERT_TRUE(callers.back()->stream->Read(&directive)) << call;
+    EXPECT_TRUE(directive.has_beat()) << directive.ShortDebugString();
+  }
+  for (const auto& caller : callers) {
     caller->context.TryCancel();
     (void)caller->stream->Finish();
   }

@@ -112,13 +112,12 @@ TEST(GrpcJoining, ARefusalAndATimeoutCarryTheirMessages) {
 TEST(GrpcJoining, AProvenMisfitEndsTheGatheringForAllWhoComeAndWillCome) {
   const RunToken token("the token of this run");
   RankZero zero(3, seconds(30), 0, seconds(20), token);
-  const auto join = [&](ControlledNode& node, control::Registration registration) {
-    Prove(token, &registration);
+  const auto join = [](ControlledNode& node, const control::Registration& registration) {
     return node.client().Join(registration, steady_clock::now() + kLong).status();
   };
-  ControlledNode fits(1, Dial(zero.address()), zero.address(), seconds(30), 3);
+  ControlledNode fits(1, Dial(zero.address()), zero.address(), seconds(30), 3, token);
   auto waiting = std::async(std::launch::async, [&] { return join(fits, RegistrationOf(1, 3)); });
-  ControlledNode misfit(2, Dial(zero.address()), zero.address(), seconds(30), 3);
+  ControlledNode misfit(2, Dial(zero.address()), zero.address(), seconds(30), 3, token);
   control::Registration other = RegistrationOf(2, 3);
   other.add_agreements()->set_name("lr");
   const absl::Status refused = join(misfit, other);

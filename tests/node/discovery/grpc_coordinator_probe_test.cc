@@ -40,7 +40,8 @@ TEST(GrpcCoordinatorProbe, FindsTheOneThatIsARunsRankZero) {
   const std::vector<HostAddress> addresses = {
       {"127.0.0.1", 1}, node->address(), other->address(), zero->address()};
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(Ask(addresses, ServiceOfRun("17")).coordinator, zero->address());
+    const ProbeAnswer answer = Ask(addresses, ServiceOfRun("17"));
+    EXPECT_EQ(answer.coordinator, zero->address()) << answer.why_not;
   }
   EXPECT_EQ(Ask({zero->address()}, kCoordinatorService).coordinator, zero->address());
   EXPECT_EQ(Ask({zero->address()}, "grapevine.run.").coordinator, std::nullopt);

@@ -326,6 +326,37 @@ TEST(LaunchPlan, WhoIsGoneOrUnknownIsNotStopped) {
   EXPECT_TRUE(SignalsAt(plan, kStart + milliseconds(500)).empty());
 }
 
+TEST(LaunchPlan, TheUsersTerminationLeavesTimeToSave) {
+  LaunchPlanOptions options = kOptions;
+  options.saving_grace = milliseconds(25000);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    World world(options,
+                {{.hearing = milliseconds(24000)},
+                 {.hearing = milliseconds(24000)},
+                 {.hearing = milliseconds(24000)}},
+                At(10), {{At(1000), signal}});
+    ASSERT_TRUE(world.Run());
+    EXPECT_EQ(world.now(), signal == SIGTERM ? At(25000) : At(11000));
+  }
+}
+
+TEST(LaunchPlan, WhoSavesIsKilledByASecondTerminationButNotByAnEcho) {
+  LaunchPlanOptions options = kOptions;
+  options.saving_grace = milliseconds(25000);
+  options.echo = milliseconds(2000);
+  for (const auto& [second, killed] : {std::pair(milliseconds(1), false),
+                                       {milliseconds(1999), false},
+                                       {milliseconds(2000), true}}) {
+    World world(options,
+                {{.hearing = milliseconds(9000)},
+                 {.hearing = milliseconds(9000)},
+                 {.hearing = milliseconds(9000)}},
+                At(10), {{At(1000), SIGTERM}, {At(1000) + second, SIGTERM}});
+    ASSERT_TRUE(world.Run());
+    EXPECT_EQ(world.now(), killed ? At(1000) + second : At(10000));
+  }
+}
+
 TEST(LaunchPlan, ASecondHangUpForcesNobody) {
   World world(kOptions,
               {{.hearing = milliseconds(900)},

@@ -47,6 +47,7 @@ struct FleetOptions {
   EmulatedDeviceOptions device = {};
   // After which rounds the nodes save what they have.
   std::function<bool(Round)> saved = {};
+  bool saves_on_call = false;  // RunnerOptions'
 };
 
 // Keeps what a run tells its observer.
@@ -115,6 +116,7 @@ struct NodeUnderTest {
     if (experiment.memory != FleetOptions::Memory::kHost) PutOnDevice(experiment, rank, &options);
     options.rank = rank;
     options.saved = experiment.saved;
+    options.saves_on_call = experiment.saves_on_call;
     options.max_norm = experiment.max_norm;
     options.resilient = experiment.resilient;
     options.workers = *WorkerCount(experiment.algorithm, experiment.nodes);

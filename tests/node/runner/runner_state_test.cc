@@ -1,8 +1,11 @@
 // Runners save what they have while they run, and others go on from it with the same bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -57,6 +60,65 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(
         ::testing::Values("dpsgd", "dpsgd:order=atc", "allreduce", "sgp:overlap=2", "ps", "diloco"),
         ::testing::Values(FleetOptions::Memory::kHost, FleetOptions::Memory::kEmulatedDevice)));
+
+// Asks all how far they may go, and names the first round that none can have completed; again and
+// again, until the run has no such round. Returns all that it has named.
+std::vector<Round> CallUntilTheEnd(Fleet& fleet, Round rounds) {
+  std::vector<Round> named;
+  for (uint32_t ballot = 1;; ++ballot) {
+    Round most = named.empty() ? 0 : named.back();
+    for (const auto& node : fleet.nodes) most = std::max(most, node->runner->Hold(ballot));
+    const bool over = most >= rounds;
+    for (const auto& node : fleet.nodes) {
+      node->runner->SaveAt(ballot, over ? std::nullopt : std::optional(most + 1));
+    }
+    if (over) return named;
+    named.push_back(most + 1);
+  }
+}
+
+class CalledRunner : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CalledRunner, SavesAfterTheRoundsThatAreNamed) {
+  FleetOptions experiment{.algorithm = GetParam(), .rounds = 300, .saves_on_call = true};
+  Fleet called(experiment);
+  std::vector<Round> named;
+  std::thread caller([&] { named = CallUntilTheEnd(called, experiment.rounds); });
+  for (const absl::Status& status : called.Run()) EXPECT_TRUE(status.ok()) << status;
+  caller.join();
+  for (const auto& node : called.nodes) {
+    std::vector<Round> saved;
+    for (const SavedNode& state : node->recorder.states) saved.push_back(state.state.round);
+    EXPECT_EQ(saved, named);
+  }
+  ASSERT_FALSE(named.empty());
+  experiment.saves_on_call = false;
+  Fleet undisturbed(experiment);
+  for (const absl::Status& status : undisturbed.Run()) ASSERT_TRUE(status.ok()) << status;
+  for (Rank rank = 0; rank < experiment.nodes; ++rank) {
+    EXPECT_EQ(Elements(called.nodes[rank]->runner->model()),
+              Elements(undisturbed.nodes[rank]->runner->model()));
+  }
+  for (const size_t saved : {size_t{0}, named.size() - 1}) {
+    ExpectToGoOnFrom(called, experiment, saved);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CalledRunner,
+                         ::testing::Values("dpsgd", "dpsgd:order=atc", "allreduce", "sgp:overlap=2",
+                                           "ps", "diloco", "slowmo"));
+
+TEST(CalledRunners, RefuseARoundThatMayBeOver) {
+  Fleet fleet({.nodes = 1, .rounds = 100, .saves_on_call = true});
+  Runner& runner = *fleet.nodes[0]->runner;
+  EXPECT_EQ(runner.Hold(/*ballot=*/1), 0);
+  runner.SaveAt(/*ballot=*/1, 0);
+  const absl::Status status = fleet.Run()[0];
+  EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
+  EXPECT_NE(std::string(status.message()).find("rank 0 calls for a checkpoint of round 0"),
+            std::string::npos)
+      << status;
+}
 
 // Whose optimizer keeps nothing.
 TEST(SavedRunner, GoesOnWithoutMomentumOnADevice) {

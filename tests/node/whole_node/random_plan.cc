@@ -65,14 +65,15 @@ nanoseconds Moment(Draw& draw) { return draw.Between(milliseconds(200), millisec
 Fault Bump(Draw& draw, const RunPlan& plan) {
   const nanoseconds below = plan.peer_timeout / 3;
   using Kind = Fault::Kind;
-  Fault fault{.kind = draw.Of<Kind>({Kind::kPause, Kind::kPartition, Kind::kCut, Kind::kReset}),
+  Fault fault{.kind = draw.Of<Kind>(
+                  {Kind::kPause, Kind::kPartition, Kind::kCut, Kind::kReset, Kind::kCutControl}),
               .at = Moment(draw),
               .a = static_cast<Rank>(draw.Between(0, plan.nodes - 1)),
               .lasts = draw.Between(nanoseconds(0), below)};
   fault.b = draw.OtherThan(fault.a, plan.nodes);
-  // A connection to rank 0's coordinator is not made again.
-  const bool control = fault.a == 0 || fault.b == 0;
-  if (fault.kind == Kind::kReset && control) fault.kind = Kind::kCut;
+  if (fault.kind != Kind::kCutControl) return fault;
+  if (fault.a == 0) fault.a = fault.b;
+  fault.lasts = fault.lasts * 3 / 2;  // two, one after the other, are still below it
   return fault;
 }
 
@@ -100,7 +101,7 @@ RunPlan FatalPlan(uint64_t seed) {
   RunPlan plan = Basics(seed, draw);
   using Kind = Fault::Kind;
   Fault fault{
-      .kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause, Kind::kReset, Kind::kCut,
+      .kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause, Kind::kCutControl, Kind::kCut,
                              Kind::kPartition, Kind::kLostHost, Kind::kInterrupt, Kind::kNeverComes,
                              Kind::kMisfit, Kind::kDiverges}),
       .at = Moment(draw),
@@ -111,7 +112,7 @@ RunPlan FatalPlan(uint64_t seed) {
   if (fault.kind == Kind::kMisfit && fault.a == 0) fault.a = 1;
   if (fault.kind == Kind::kMisfit && plan.token && draw.OneIn(2)) fault.kind = Kind::kOtherToken;
   fault.b = draw.OtherThan(fault.a, plan.nodes);
-  if (fault.kind == Kind::kReset && fault.a != 0) fault.b = 0;  // other edges are made again
+  if (fault.kind == Kind::kCutControl && fault.a == 0) fault.a = fault.b;
   plan.faults.push_back(fault);
   return plan;
 }
@@ -135,11 +136,12 @@ std::vector<Fault> Deaths(const RunPlan& plan) {
   const nanoseconds most = plan.rounds * (plan.gradient + plan.latency + plan.jitter);
   for (Rank rank = 1; rank < plan.nodes; ++rank) {
     if (draw.OneIn(2)) continue;
-    deaths.push_back({.kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause,
-                                             Kind::kLostHost, Kind::kInterrupt, Kind::kCut}),
-                      .at = draw.Between(nanoseconds(0), draw.OneIn(2) ? most : 3 * most),
-                      .a = rank,
-                      .lasts = draw.Between(2 * plan.peer_timeout, 10 * plan.peer_timeout)});
+    deaths.push_back(
+        {.kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause, Kind::kLostHost,
+                                Kind::kInterrupt, Kind::kCut, Kind::kCutControl}),
+         .at = draw.Between(nanoseconds(0), draw.OneIn(2) ? most : 3 * most),
+         .a = rank,
+         .lasts = draw.Between(2 * plan.peer_timeout, 10 * plan.peer_timeout)});
   }
   // Rank 0, whom more than half have lost, would be to blame.
   size_t cuts = static_cast<size_t>(plan.nodes) - deaths.size();  // at most as many as are spared
@@ -153,6 +155,21 @@ std::vector<Fault> Deaths(const RunPlan& plan) {
   }
   std::ranges::sort(deaths, {}, &Fault::at);
   return deaths;
+}
+
+std::vector<Fault> BrokenControl(const RunPlan& plan, const std::vector<Fault>& deaths) {
+  Draw draw(~plan.seed + 1);
+  std::vector<Fault> breaks;
+  const nanoseconds most = plan.rounds * (plan.gradient + plan.latency + plan.jitter);
+  for (Rank rank = 1; rank < plan.nodes; ++rank) {
+    const bool dies = std::ranges::find(deaths, rank, &Fault::a) != deaths.end();
+    if (draw.OneIn(2) || dies) continue;
+    breaks.push_back({.kind = Fault::Kind::kCutControl,
+                      .at = draw.Between(nanoseconds(0), 2 * most),
+                      .a = rank,
+                      .lasts = draw.Between(nanoseconds(0), plan.peer_timeout * 3 / 4)});
+  }
+  return breaks;
 }
 
 }  // namespace grapevine::testing

@@ -26,12 +26,17 @@ std::string What(const Fault& fault) {
       return absl::StrCat("reset", between);
     case Fault::Kind::kCut:
       return absl::StrCat("cut the edges", between, " for ", InSeconds(fault.lasts));
+    case Fault::Kind::kCutControl:
+      return absl::StrCat("cut ", fault.a, " off from rank 0's control for ",
+                          InSeconds(fault.lasts));
     case Fault::Kind::kPartition:
       return absl::StrCat("partition", between, " for ", InSeconds(fault.lasts));
     case Fault::Kind::kLostHost:
       return absl::StrCat("lose the host of ", fault.a);
     case Fault::Kind::kInterrupt:
       return absl::StrCat("interrupt ", fault.a);
+    case Fault::Kind::kTerminate:
+      return absl::StrCat("terminate ", fault.a);
     case Fault::Kind::kNeverComes:
       return absl::StrCat(fault.a, " never comes");
     case Fault::Kind::kMisfit:
@@ -62,6 +67,9 @@ std::string Describe(const RunPlan& plan) {
       plan.nodes, ", window ", plan.window, ", ", plan.rounds, " rounds",
       plan.evaluate_every > 0 ? absl::StrCat(", evaluated every ", plan.evaluate_every) : "",
       plan.batch_schedule.empty() ? "" : absl::StrCat(", batches ", plan.batch_schedule),
+      plan.checkpoint_every
+          ? absl::StrCat(", checkpoints every ", InSeconds(*plan.checkpoint_every))
+          : "",
       plan.target_met_in ? absl::StrCat(", target met in round ", *plan.target_met_in) : "",
       ", latency ", InSeconds(plan.latency), " + ", InSeconds(plan.jitter), ", gradient ",
       InSeconds(plan.gradient), ", evaluation ", InSeconds(plan.evaluation), ", last evaluation ",

@@ -20,9 +20,11 @@ struct Fault {
     kPause,       // of `a` for `lasts`
     kReset,       // of all connections between `a` and `b`
     kCut,         // of the edges between `a` and `b`, which are refused for `lasts`
+    kCutControl,  // of the connection between `a` and rank 0, which is refused for `lasts`
     kPartition,   // between `a` and `b` for `lasts`
     kLostHost,    // of `a`: nothing passes any more, and nobody is told
     kInterrupt,   // of `a`, as by SIGTERM
+    kTerminate,   // likewise of a run that keeps checkpoints: it ends with one
     kNeverComes,  // `a` is not started
     kMisfit,      // `a` is started with another configuration
     kOtherToken,  // `a` is started with another token
@@ -67,6 +69,8 @@ struct RunPlan {
   std::chrono::milliseconds peer_timeout{2000};
   std::chrono::milliseconds step_timeout{20000};
   bool resilient = false;  // nodes go on without those that are lost; the last round is evaluated
+  // The run keeps checkpoints, by this time; their parts are nowhere written.
+  std::optional<std::chrono::nanoseconds> checkpoint_every;
   std::vector<Fault> faults;
 };
 

@@ -1,6 +1,7 @@
 #include "tests/node/whole_node/simulated_coordinator.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -20,12 +21,18 @@ constexpr milliseconds kMaxTick{1000};
 }  // namespace
 
 SimulatedCoordinator::SimulatedCoordinator(CoordinatorOptions options, RunToken token,
-                                           SimulatedNetwork* network, Process* process, Sinks sinks)
-    : process_(process),
+                                           SimulatedNetwork* network,
+                                           const std::vector<Process*>& processes, Sinks sinks)
+    : process_(processes[0]),
       token_(std::move(token)),
       sinks_(std::move(sinks)),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
-      coordinator_(std::move(options), process->now()) {
+      watch_(network, process_, processes,
+             [this](Rank rank) {
+               coordinator_.OnGone(rank, "nobody listens there any more", process_->now());
+               Flush();
+             }),
+      coordinator_(std::move(options), process_->now()) {
   network->Listen(process_, kService, [this](std::shared_ptr<Connection> connection) {
     Accept(std::move(connection));
   });
@@ -55,7 +62,11 @@ void SimulatedCoordinator::OnMessage(SessionId id, const std::string& bytes) {
 }
 
 void SimulatedCoordinator::OnClosed(SessionId id, const absl::Status& why) {
-  coordinator_.OnClosed(id, why.ok() ? "closed by the node" : "connection lost", process_->now());
+  if (why.ok()) {
+    coordinator_.OnLeft(id, process_->now());
+  } else {
+    coordinator_.OnClosed(id, "connection lost", process_->now());
+  }
   Flush();
   sessions_.at(id).connection->Finish(Connection::End::kCalled, absl::OkStatus());
   sessions_.erase(id);
@@ -80,6 +91,11 @@ void SimulatedCoordinator::ExtendRoundLimit(Round limit, bool final, int64_t gro
   Flush();
 }
 
+void SimulatedCoordinator::OnCheckpoint(Round round) {
+  coordinator_.OnCheckpoint(round);
+  Flush();
+}
+
 void SimulatedCoordinator::Flush() {
   Coordinator::Output output = coordinator_.Take();
   for (const auto& [id, directive] : output.directives) {
@@ -96,8 +112,19 @@ void SimulatedCoordinator::Flush() {
     found->second.ended = true;
     found->second.patience_until = process_->now() + coordinator_.Patience();
   }
+  for (const SessionId id : output.replaced) {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) continue;
+    found->second.ended = true;
+    found->second.patience_until = process_->now();
+  }
   for (const auto& [rank, metrics] : output.metrics) sinks_.on_metrics(rank, metrics);
+  if (output.called) sinks_.on_called(*output.called);
+  for (const auto& [rank, part] : output.parts) sinks_.on_part(rank, part);
   for (const std::string& notice : output.notices) sinks_.on_notice(notice);
+  std::set<Rank> absent;
+  for (const auto& [rank, address] : coordinator_.absent()) absent.insert(rank);
+  watch_.Watch(std::move(absent));
   if (!output.all_done) return;
   coordinator_.Finish();  // nothing is to be written
   Flush();

@@ -9,11 +9,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "node/control/coordinator.h"
 #include "node/identity/run_token.h"
 #include "tests/node/whole_node/process.h"
 #include "tests/node/whole_node/simulated_network.h"
+#include "tests/node/whole_node/simulated_port_watch.h"
 
 namespace grapevine::testing {
 
@@ -24,12 +26,16 @@ class SimulatedCoordinator {
   struct Sinks {
     std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
     std::function<void(const std::string&)> on_notice;
+    std::function<void(Round)> on_called;
+    std::function<void(Rank, const control::SavedPart&)> on_part;
   };
 
+  // `processes`: by rank; its own is that of rank 0.
   SimulatedCoordinator(CoordinatorOptions options, RunToken token, SimulatedNetwork* network,
-                       Process* process, Sinks sinks);
+                       const std::vector<Process*>& processes, Sinks sinks);
 
   void ExtendRoundLimit(Round limit, bool final, int64_t growth);
+  void OnCheckpoint(Round round);
   // Whether every node that must hear the end has heard it and left.
   bool AllClosed() const;
   const Coordinator& coordinator() const { return coordinator_; }
@@ -52,6 +58,7 @@ class SimulatedCoordinator {
   const RunToken token_;
   const Sinks sinks_;
   const std::chrono::nanoseconds tick_;
+  SimulatedPortWatch watch_;
   Coordinator coordinator_;
   std::map<SessionId, Session> sessions_;
   SessionId next_ = 0;

@@ -160,6 +160,22 @@ std::shared_ptr<Connection> SimulatedNetwork::Connect(Process* caller, Process* 
   return connection;
 }
 
+void SimulatedNetwork::Probe(Process* caller, Process* called,
+                             std::function<void(bool refused)> answer) {
+  const auto after_a_latency = [this, a = caller->rank(), b = called->rank()](auto what) {
+    const SteadyTime healed = PartitionedUntil(a, b);
+    if (healed != SteadyTime::max()) {
+      time_->At(std::max(time_->now(), healed) + Latency(a, b), std::move(what));
+    }
+  };
+  // The kernel answers, also for a process that is stopped.
+  after_a_latency([caller, called, after_a_latency, answer = std::move(answer)] {
+    after_a_latency([caller, refused = !called->alive(), answer] {
+      caller->Do([refused, answer] { answer(refused); });
+    });
+  });
+}
+
 void SimulatedNetwork::EndProcess(Process* process, const std::string& why) {
   process->End();
   for (const auto& connection : ConnectionsOf(process->rank())) {

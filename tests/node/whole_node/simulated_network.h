@@ -114,6 +114,9 @@ class SimulatedNetwork {
   // Releases all that connections hold, including each other's ends.
   ~SimulatedNetwork();
 
+  // Whether a connection to the process would be refused, as of one that has ended; no answer where
+  // nothing passes.
+  void Probe(Process* caller, Process* called, std::function<void(bool refused)> answer);
   // Makes `process` reachable by this name: "rank/service".
   void Listen(Process* process, const std::string& service, Accept accept);
   // Calls it. If nobody listens, the caller hears Unavailable.

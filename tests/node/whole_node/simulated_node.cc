@@ -32,6 +32,8 @@ constexpr milliseconds kLinger{1000};
 constexpr milliseconds kBatch{100};
 // How long a runner's thread may take to come to what has arrived.
 constexpr int64_t kMaxTurn = 200000;
+// How long a disk takes for a part or a manifest: also longer than a round.
+constexpr int64_t kMaxWriting = 1000000000;
 
 // The budget that the nodes of the plan's run share, if they do.
 std::optional<BudgetDeskOptions> Budget(const RunPlan& plan) {
@@ -133,6 +135,7 @@ void SimulatedNode::MakeRunner() {
                           return plan().batch_schedule.empty() ? Evaluated(plan(), completed)
                                                                : course_.Evaluated(completed);
                         },
+                    .saves_on_call = plan().checkpoint_every.has_value(),
                     .resilient = plan().resilient,
                     .gradients =
                         [this](GradientReports reports) {
@@ -179,12 +182,15 @@ control::Registration SimulatedNode::Registration() const {
   control::Agreement* agreement = registration.add_agreements();
   agreement->set_name("lr");
   agreement->set_value(Planned(Fault::Kind::kMisfit) ? "0.2" : "0.1");
-  Prove(Token(), &registration);
   return registration;
 }
 
 void SimulatedNode::MakeCoordinator() {
   reported_.resize(plan().nodes);
+  desk_.emplace(CheckpointDeskOptions{
+      .nodes = plan().nodes, .rounds = plan().rounds, .saved = nullptr, .evaluated = [](Round) {
+        return false;
+      }});
   coordinator_ = std::make_unique<SimulatedCoordinator>(
       CoordinatorOptions{.own = Registration(),
                          .proven = plan().token,
@@ -192,16 +198,35 @@ void SimulatedNode::MakeCoordinator() {
                          .round_limit = horizon_.limit(),
                          .resilient = plan().resilient,
                          .budget = Budget(plan()),
+                         .checkpoints = Checkpoints(),
                          .rendezvous_timeout = plan().rendezvous_timeout,
                          .peer_timeout = plan().peer_timeout,
                          .step_timeout = plan().step_timeout},
-      Token(), world_->network, process(),
+      Token(), world_->network, world_->processes,
       SimulatedCoordinator::Sinks{
           .on_metrics =
               [this](Rank rank, const control::NodeMetrics& metrics) {
                 reported_[rank].push_back(metrics.round());
               },
-          .on_notice = [this](const std::string& notice) { Say("notices: " + notice); }});
+          .on_notice = [this](const std::string& notice) { Say("notices: " + notice); },
+          .on_called = [this](Round round) { desk_->OnCalled(round); },
+          .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); }});
+}
+
+std::optional<CheckpointCallsOptions> SimulatedNode::Checkpoints() const {
+  if (!plan().checkpoint_every) return std::nullopt;
+  return CheckpointCallsOptions{
+      .nodes = plan().nodes, .rounds = plan().rounds, .every = plan().checkpoint_every};
+}
+
+void SimulatedNode::OnPart(Rank rank, const control::SavedPart& part) {
+  const absl::Status fits = desk_->OnPart(rank, part);
+  CHECK(fits.ok()) << fits;
+  const std::optional<CheckpointDesk::Complete> complete = desk_->Take();
+  if (!complete) return;
+  Say(absl::StrCat("has all of the checkpoint of round ", complete->round));
+  process()->After(nanoseconds(random_.Below(kMaxWriting)),
+                   [this, round = complete->round] { coordinator_->OnCheckpoint(round); });
 }
 
 void SimulatedNode::Start() {
@@ -217,8 +242,14 @@ void SimulatedNode::Start() {
           .rounds = plan().rounds,
           .sharing = Sharing(plan()),
           .largest_growth = plan().batch_schedule.empty() ? 0 : Beforehand(plan()).MostPasses(),
-          .resilient = plan().resilient},
+          .resilient = plan().resilient,
+          .saves_on_call = plan().checkpoint_every.has_value(),
+          .mended = rank_ != 0},
       now());
+  rank_zero_watch_.emplace(world_->network, process(), world_->processes, [this](Rank) {
+    line_->OnGone("nobody listens there any more");
+    rank_zero_watch_->Watch({});
+  });
   deadline_ = now() + plan().rendezvous_timeout;
   process()->set_after_each([this] {
     if (std::exchange(lived_, false) || std::exchange(live_planned_, true)) return;
@@ -234,7 +265,10 @@ void SimulatedNode::Start() {
 }
 
 void SimulatedNode::Connect() {
-  line_->OnConnecting(now());
+  control::Report report;
+  *report.mutable_registration() = Registration();
+  line_->OnConnecting(now(), report.mutable_registration());
+  Prove(Token(), report.mutable_registration());
   control_ = world_->network->Connect(process(), world_->processes[0],
                                       SimulatedCoordinator::kService, kControlWindow);
   control_->Read(Connection::End::kCaller,
@@ -243,17 +277,23 @@ void SimulatedNode::Connect() {
                         control::Directive directive;
                         CHECK(directive.ParseFromString(bytes));
                         line_->OnDirective(directive, now());
+                        rank_zero_watch_->Watch({});
                       },
                   .on_closed = [this, connection = control_.get()](
                                    const absl::Status& why) { OnControlClosed(connection, why); }});
-  control::Report report;
-  *report.mutable_registration() = Registration();
   Report(report);
+  for (const control::Report& told : line_->unacknowledged()) Report(told);
 }
 
 void SimulatedNode::OnControlClosed(const Connection* connection, const absl::Status& why) {
   if (connection != control_.get()) return;
-  line_->OnClosed(why.ok() ? "closed" : std::string(why.message()));
+  line_->OnClosed(why.ok() ? "closed" : std::string(why.message()), now());
+  if (line_->reconnect_at() && stage_ < Stage::kLeaving) {
+    if (line_->interrupted()) rank_zero_watch_->Watch({0});
+    return process()->After(*line_->reconnect_at() - now(), [this] {
+      if (line_->reconnect_at() && !line_->verdict() && stage_ < Stage::kLeaving) Connect();
+    });
+  }
   if (stage_ != Stage::kJoining || line_->verdict()) return;
   if (absl::IsUnauthenticated(why)) return Leave(WithFailure(why, Failure::kRendezvous));
   if (!why.ok()) last_error_ = std::string(why.message());
@@ -267,6 +307,8 @@ absl::Status SimulatedNode::NotReached() const {
   return WithFailure(absl::UnavailableError("cannot join the run: rank 0: " + last_error_),
                      Failure::kRendezvous);
 }
+
+void SimulatedNode::Tell(control::Report report) { Report(line_->Add(std::move(report))); }
 
 void SimulatedNode::Report(const control::Report& report) {
   control_->Write(Connection::End::kCaller, report.SerializeAsString(), {}, {});
@@ -291,6 +333,7 @@ void SimulatedNode::SchedulePulse() {
       control::Report report;
       report.mutable_heartbeat();
       if (stage_ != Stage::kJoining) *report.mutable_heartbeat() = Heartbeat();
+      report.set_received(line_->received());
       Report(report);
     }
     SchedulePulse();
@@ -306,6 +349,14 @@ void SimulatedNode::Interrupt(absl::Status why) {
     line_->End(why);
   }
   runner_->Abort(std::move(why));
+}
+
+void SimulatedNode::EndWithCheckpoint(absl::Status why) {
+  if (stage_ == Stage::kJoining || line_->verdict()) return Interrupt(std::move(why));
+  Say("asks for a checkpoint to end with");
+  control::Report report;
+  *report.mutable_stop() = FailureBy(rank_, why);
+  Tell(std::move(report));
 }
 
 void SimulatedNode::Live() {
@@ -351,6 +402,14 @@ void SimulatedNode::HearControl() {
 }
 
 void SimulatedNode::Obey(const control::Directive& decree) {
+  if (decree.has_checkpoint_at()) {
+    const control::CheckpointAt& at = decree.checkpoint_at();
+    return runner_->SaveAt(at.ballot(), at.has_round() ? std::optional(at.round()) : std::nullopt);
+  }
+  if (decree.has_prepare() && plan().checkpoint_every) {
+    const uint32_t ballot = decree.prepare().ballot();
+    return OnPromise(ballot, runner_->Hold(ballot) - 1);
+  }
   if (decree.has_prepare()) return runner_->Prepare(decree.prepare().ballot());
   const control::View& view = decree.view();
   Say(absl::StrCat("hears of view ", view.epoch(), " from round ", view.from()));
@@ -407,7 +466,7 @@ void SimulatedNode::SayDone() {
   if (line_->verdict()) return;
   control::Report report;
   report.mutable_done()->set_round_limit(round());
-  Report(report);
+  Tell(std::move(report));
 }
 
 void SimulatedNode::Fail(absl::Status symptom) {
@@ -423,7 +482,7 @@ void SimulatedNode::Fail(absl::Status symptom) {
 void SimulatedNode::ReportFailure(Rank culprit, const absl::Status& why) {
   control::Report report;
   *report.mutable_failure() = FailureBy(culprit, why);
-  Report(report);
+  Tell(std::move(report));
 }
 
 void SimulatedNode::Leave(absl::Status status) {
@@ -462,14 +521,28 @@ absl::Status SimulatedNode::OnRound(const RoundReport& report, const BoundaryMod
 absl::Status SimulatedNode::OnCut(const CutReport& report, const BoundaryModel&) {
   control::Report message;
   message.mutable_metrics()->set_round(report.round);
-  Report(message);
+  Tell(std::move(message));
   return absl::OkStatus();
 }
 
 void SimulatedNode::OnSteps(const StepsReport& report) {
   control::Report message;
   *message.mutable_steps() = StepsOf(report);
-  Report(message);
+  Tell(std::move(message));
+}
+
+void SimulatedNode::OnState(SavedNode saved) {
+  const Round round = saved.state.round;
+  Say(absl::StrCat("saves round ", round));
+  saved_.push_back(round);
+  process()->After(nanoseconds(random_.Below(kMaxWriting)), [this, round] {
+    runner_->OnStateWritten();
+    if (line_->verdict()) return;
+    control::Report message;
+    message.mutable_part()->set_round(round);
+    message.mutable_part()->set_bytes(1);
+    Tell(std::move(message));
+  });
 }
 
 void SimulatedNode::OnNoAverage(Round round) {
@@ -483,7 +556,7 @@ void SimulatedNode::OnPromise(uint32_t ballot, Round round) {
   control::Report message;
   message.mutable_promise()->set_ballot(ballot);
   message.mutable_promise()->set_round(round);
-  Report(message);
+  Tell(std::move(message));
 }
 
 void SimulatedNode::OnAverage(AveragedModel average) {

@@ -19,6 +19,7 @@
 #include "algorithm/membership/view_mixing.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_horizon.h"
+#include "node/control/checkpoint_desk.h"
 #include "node/control/control_line.h"
 #include "node/identity/run_token.h"
 #include "node/runner/runner.h"
@@ -28,6 +29,7 @@
 #include "tests/node/whole_node/run_plan.h"
 #include "tests/node/whole_node/simulated_coordinator.h"
 #include "tests/node/whole_node/simulated_network.h"
+#include "tests/node/whole_node/simulated_port_watch.h"
 #include "tests/node/whole_node/simulated_transport.h"
 #include "tests/testing/function_objective.h"
 
@@ -50,6 +52,8 @@ class SimulatedNode final : public RunObserver {
   void Start();
   // Tells it to end, as a signal does.
   void Interrupt(absl::Status why);
+  // The same with a checkpoint, once it has joined.
+  void EndWithCheckpoint(absl::Status why);
 
   // What the process ended with, once it has ended.
   const std::optional<absl::Status>& ending() const { return ending_; }
@@ -64,6 +68,8 @@ class SimulatedNode final : public RunObserver {
   // The batch that each of them was of, in first ones.
   const std::vector<int64_t>& batches() const { return batches_; }
   const std::vector<AveragedModel>& averages() const { return averages_; }
+  // After which rounds it has saved what it has.
+  const std::vector<Round>& saved() const { return saved_; }
   // At rank 0: the rounds that each rank has reported, in the order of arrival.
   const std::vector<std::vector<Round>>& reported() const { return reported_; }
 
@@ -75,6 +81,7 @@ class SimulatedNode final : public RunObserver {
   void OnAverage(AveragedModel average) override;
   absl::Status OnCut(const CutReport& report, const BoundaryModel& model) override;
   void OnSteps(const StepsReport& report) override;
+  void OnState(SavedNode saved) override;
   void OnNoAverage(Round round) override;
   void OnPeerLost(Rank peer, const absl::Status& why) override;
   void OnPromise(uint32_t ballot, Round round) override;
@@ -93,6 +100,9 @@ class SimulatedNode final : public RunObserver {
   void MakeRunner();
   void MakeTransport();
   void MakeCoordinator();
+  std::optional<CheckpointCallsOptions> Checkpoints() const;
+  // Rank 0: a node has its part of a checkpoint.
+  void OnPart(Rank rank, const control::SavedPart& part);
   RunToken Token() const;
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
@@ -100,6 +110,8 @@ class SimulatedNode final : public RunObserver {
   void Connect();
   void OnControlClosed(const Connection* connection, const absl::Status& why);
   absl::Status NotReached() const;
+  // Something that must come; something of the moment.
+  void Tell(control::Report report);
   void Report(const control::Report& report);
   void ReportFailure(Rank culprit, const absl::Status& why);
   void SchedulePulse();
@@ -132,6 +144,7 @@ class SimulatedNode final : public RunObserver {
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<SimulatedTransport> transport_;
   std::optional<ControlLine> line_;
+  std::optional<SimulatedPortWatch> rank_zero_watch_;
   std::shared_ptr<Connection> control_;
   std::string last_error_ = "no answer";
 
@@ -152,6 +165,8 @@ class SimulatedNode final : public RunObserver {
   RunHorizon horizon_;  // rank 0's
   std::vector<AveragedModel> averages_;
   std::vector<std::vector<Round>> reported_;
+  std::vector<Round> saved_;
+  std::optional<CheckpointDesk> desk_;  // rank 0's
 };
 
 }  // namespace grapevine::testing

@@ -67,6 +67,8 @@ void SimulatedRun::Happen(const Fault& fault) {
     case Fault::Kind::kCut:
       return network_.Cut(fault.a, fault.b, SimulatedTransport::kService,
                           time_.now() + fault.lasts);
+    case Fault::Kind::kCutControl:
+      return network_.Cut(0, fault.a, SimulatedCoordinator::kService, time_.now() + fault.lasts);
     case Fault::Kind::kPartition:
       return network_.Partition(fault.a, fault.b, time_.now() + fault.lasts);
     case Fault::Kind::kLostHost:
@@ -77,6 +79,11 @@ void SimulatedRun::Happen(const Fault& fault) {
     case Fault::Kind::kInterrupt:
       return process.Do([node = nodes_[fault.a].get()] {
         node->Interrupt(WithFailure(absl::CancelledError("terminated"), Failure::kTerminated));
+      });
+    case Fault::Kind::kTerminate:
+      return process.Do([node = nodes_[fault.a].get()] {
+        node->EndWithCheckpoint(
+            WithFailure(absl::CancelledError("terminated"), Failure::kTerminated));
       });
     default:
       return;  // from the start

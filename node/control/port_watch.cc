@@ -1,0 +1,185 @@
+#include "node/control/port_watch.h"
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "node/identity/host_address.h"
+#include "system/file_descriptor.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Waits end by a notification; the deadline only bounds a lost one.
+constexpr milliseconds kMaxWait{1000};
+constexpr milliseconds kMinPause{10};
+constexpr milliseconds kMaxPause{500};
+constexpr milliseconds kPatience{500};
+
+using Resolved = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+Resolved Resolve(const std::string& text) {
+  const absl::StatusOr<HostAddress> address = ParseHostAddress(text);
+  addrinfo* found = nullptr;
+  if (address.ok()) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICSERV;
+    if (getaddrinfo(address->host.c_str(), absl::StrCat(address->port).c_str(), &hints, &found) !=
+        0) {
+      found = nullptr;
+    }
+  }
+  return Resolved(found, freeaddrinfo);
+}
+
+// One connection that is being made.
+class Attempt {
+ public:
+  explicit Attempt(const addrinfo& to)
+      : socket_(socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    const bool connected = socket_.open() && connect(socket_.get(), to.ai_addr, to.ai_addrlen) == 0;
+    const int error = connected ? 0 : errno;
+    if (error != EINPROGRESS) Settle(error);
+  }
+
+  bool under_way() const { return socket_.open(); }
+  bool refused() const { return refused_; }
+  // This host has no way to it, so that it tells nothing.
+  bool unreachable() const { return unreachable_; }
+  pollfd polled() const { return {socket_.get(), POLLOUT, 0}; }
+  void OnReady() {
+    int error = 0;
+    socklen_t length = sizeof(error);
+    if (getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = errno;
+    Settle(error);
+  }
+
+ private:
+  void Settle(int error) {
+    refused_ = error == ECONNREFUSED;
+    unreachable_ = error == ENETUNREACH || error == EADDRNOTAVAIL || error == EAFNOSUPPORT;
+    socket_.Close();
+  }
+
+  UniqueDescriptor socket_;
+  bool refused_ = false;
+  bool unreachable_ = false;
+};
+
+// A name may have several addresses: all of them have to refuse that can be reached.
+struct Target {
+  explicit Target(const std::string& address) {
+    const Resolved resolved = Resolve(address);
+    for (const addrinfo* at = resolved.get(); at != nullptr; at = at->ai_next) {
+      attempts.emplace_back(*at);
+    }
+  }
+  bool refuses() const {
+    return std::ranges::any_of(attempts, &Attempt::refused) &&
+           std::ranges::all_of(attempts, [](const Attempt& attempt) {
+             return attempt.refused() || attempt.unreachable();
+           });
+  }
+  std::vector<Attempt> attempts;
+};
+
+std::vector<Attempt*> UnderWay(std::vector<Target>& targets) {
+  std::vector<Attempt*> attempts;
+  for (Target& target : targets) {
+    for (Attempt& attempt : target.attempts) {
+      if (attempt.under_way()) attempts.push_back(&attempt);
+    }
+  }
+  return attempts;
+}
+
+}  // namespace
+
+std::vector<bool> RefuseConnections(const std::vector<std::string>& addresses,
+                                    milliseconds patience, const std::atomic<bool>& stopped) {
+  std::vector<Target> targets;
+  for (const std::string& address : addresses) {
+    if (stopped) break;
+    targets.emplace_back(address);
+  }
+  const auto deadline = steady_clock::now() + patience;
+  while (true) {
+    const std::vector<Attempt*> attempts = UnderWay(targets);
+    const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+    if (attempts.empty() || left.count() <= 0) break;
+    std::vector<pollfd> polled;
+    for (const Attempt* attempt : attempts) polled.push_back(attempt->polled());
+    if (poll(polled.data(), polled.size(), static_cast<int>(left.count())) < 0) continue;
+    for (size_t i = 0; i < polled.size(); ++i) {
+      if (polled[i].revents != 0) attempts[i]->OnReady();
+    }
+  }
+  std::vector<bool> refuse;
+  for (const Target& target : targets) refuse.push_back(target.refuses());
+  refuse.resize(addresses.size());
+  return refuse;
+}
+
+PortWatch::PortWatch(std::function<void(Rank)> on_closed)
+    : on_closed_(std::move(on_closed)), thread_([this] { Run(); }) {}
+
+PortWatch::~PortWatch() {
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    changed_.NotifyAll();
+  }
+  thread_.join();
+}
+
+void PortWatch::Watch(std::map<Rank, std::string> addresses) {
+  MutexLock lock(mutex_);
+  if (addresses == watched_) return;
+  watched_ = std::move(addresses);
+  pause_ = {};
+  changed_.NotifyAll();
+}
+
+void PortWatch::Run() {
+  MutexLock lock(mutex_);
+  while (!stopped_) {
+    if (watched_.empty()) {
+      changed_.WaitUntil(mutex_, steady_clock::now() + kMaxWait);
+      continue;
+    }
+    const std::map<Rank, std::string> watched = watched_;
+    std::vector<std::string> addresses;
+    for (const auto& [rank, address] : watched) addresses.push_back(address);
+    mutex_.unlock();
+    const std::vector<bool> refuse = RefuseConnections(addresses, kPatience, stopped_);
+    mutex_.lock();
+    size_t next = 0;
+    for (const auto& [rank, address] : watched) {
+      if (!refuse[next++]) continue;
+      const auto found = watched_.find(rank);
+      if (found == watched_.end() || found->second != address) continue;
+      mutex_.unlock();
+      on_closed_(rank);
+      mutex_.lock();
+    }
+    if (watched_ != watched) continue;  // there is another to be tried at once
+    pause_ = std::clamp(2 * pause_, kMinPause, kMaxPause);
+    const auto until = steady_clock::now() + pause_;
+    while (!stopped_ && watched_ == watched && steady_clock::now() < until) {
+      changed_.WaitUntil(mutex_, until);
+    }
+  }
+}
+
+}  // namespace grapevine

@@ -1,0 +1,66 @@
+// Tells that nobody listens at an address any more.
+//
+// A process that ends takes its listening socket down, whatever ended it, and its host refuses
+// connections from then on; a connection that breaks between two living processes leaves both
+// listening. So a refused connection to the port of a process whose other connection has broken
+// tells its death from a fault of the network. What else may come of an attempt (it is made, or
+// nothing answers) says nothing: the process may be there, stopped, or behind a firewall or a relay
+// that answers for it.
+//
+// An address is tried at once, since a process that is ending closes its sockets one by one a
+// moment later again, and then more and more rarely.
+//
+// Thread-safe.
+#ifndef GRAPEVINE_NODE_CONTROL_PORT_WATCH_H_
+#define GRAPEVINE_NODE_CONTROL_PORT_WATCH_H_
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "base/ids.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class PortWatch {
+ public:
+  // What is said of an address at which nobody listens: phrased to follow a reason and "and".
+  static constexpr std::string_view kClosed = "nobody listens at its address any more";
+
+  // `on_closed` is called from a thread of the watch, without its lock, for as long as the rank is
+  // watched.
+  explicit PortWatch(std::function<void(Rank)> on_closed);
+  // Must not be called from `on_closed`.
+  ~PortWatch();
+
+  // From now on these (HOST:PORT), and no others.
+  void Watch(std::map<Rank, std::string> addresses);
+
+ private:
+  void Run();
+
+  const std::function<void(Rank)> on_closed_;
+  Mutex mutex_;
+  Condition changed_;
+  std::map<Rank, std::string> watched_ ABSL_GUARDED_BY(mutex_);
+  std::chrono::milliseconds pause_ ABSL_GUARDED_BY(mutex_){0};
+  std::atomic<bool> stopped_ = false;  // set under the lock, that no wait misses it
+  std::thread thread_;
+};
+
+// Of addresses (HOST:PORT), tried all at once: whether each refuses connections. Takes `patience`
+// at most, and what it takes to resolve names, of which no further one is once `stopped`.
+std::vector<bool> RefuseConnections(const std::vector<std::string>& addresses,
+                                    std::chrono::milliseconds patience,
+                                    const std::atomic<bool>& stopped = false);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_CONTROL_PORT_WATCH_H_
