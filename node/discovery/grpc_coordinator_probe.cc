@@ -150,6 +150,8 @@ class Prober {
       return sweep->Refuse(address, "not this machine, for which a token or --insecure is needed");
     }
     grpc::ChannelArguments arguments;
+    // A connection of an earlier question that is being torn down would fail this one.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     if (!question.certified_name.empty()) {
       arguments.SetSslTargetNameOverride(question.certified_name);
     }

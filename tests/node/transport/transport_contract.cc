@@ -90,7 +90,8 @@ TEST_P(TransportContract, ASendToAPeerThatIsLostDoesNotEnd) {
   ASSERT_TRUE(network->transport(0).Send(1, kTag, {growing, written}).ok());
   written->Raise(1 << 20);
   network->transport(1).Shutdown();
-  EXPECT_TRUE(absl::IsUnavailable(network->sink(0).AwaitFailure(1)));
+  const absl::Status failure = network->sink(0).AwaitFailure(1);
+  EXPECT_TRUE(absl::IsUnavailable(failure)) << failure;
   network->transport(0).Shutdown();
   EXPECT_EQ(network->sink(0).left(), 1) << "the first";
   EXPECT_EQ(network->sink(0).sent(), 1);
