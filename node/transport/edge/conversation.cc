@@ -226,12 +226,13 @@ absl::Status ReceivingEnd::Meet(EdgeIdentity caller) {
 
 absl::Status ReceivingEnd::TakeChunk(const ChunkHeader& chunk,
                                      google::protobuf::io::CodedInputStream* data) {
-  ASSIGN_OR_RETURN(Landing landing, link_->Accept(chunk));
-  ASSIGN_OR_RETURN(const uint32_t crc32c,
-                   CopyChunkData(data, chunk, landing.into, landing.crc32c, landing.norm.get()));
-  watch_.HeardRound(landing.round);
-  if (landing.landed) landing.landed(chunk.offset, chunk.size);
-  landing = {};  // before the sink hears of it
+  ASSIGN_OR_RETURN(std::optional<Landing> landing, link_->Accept(chunk));
+  if (!landing.has_value()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const uint32_t crc32c, CopyChunkData(data, chunk, landing->into, landing->crc32c,
+                                                        landing->norm.get()));
+  watch_.HeardRound(landing->round);
+  if (landing->landed) landing->landed(chunk.offset, chunk.size);
+  landing.reset();  // before the sink hears of it
   return link_->Landed(chunk, chunk.last() ? WithNote(crc32c, chunk.note) : crc32c);
 }
 

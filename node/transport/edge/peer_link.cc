@@ -341,8 +341,9 @@ absl::Status PeerLink::Returned(const Withdrawn& withdrawn) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Landing> PeerLink::Accept(const ChunkHeader& chunk) {
+absl::StatusOr<std::optional<Landing>> PeerLink::Accept(const ChunkHeader& chunk) {
   MutexLock lock(mutex_);
+  if (!broken_.ok()) return std::nullopt;
   ASSIGN_OR_RETURN(Landing landing, ledger_.Accept(chunk));
   ++landings_;
   landing.in_progress =
@@ -361,6 +362,7 @@ absl::Status PeerLink::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
   bool is_whole;
   {
     MutexLock lock(mutex_);
+    if (!broken_.ok()) return absl::OkStatus();
     ASSIGN_OR_RETURN(is_whole, ledger_.Landed(chunk, crc32c));
     incoming_interruption_.Progress();
     counters_.bytes_received += chunk.size;

@@ -90,11 +90,12 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   // Incoming: what to tell the peer, if there is anything new; an offer, and a credit that comes
   // back; a chunk before and after its data is copied. Errors are the peer's violations, phrased to
-  // follow "rank 3 ".
+  // follow "rank 3 ". What comes after the link's end was sent by a peer that did not know of it:
+  // it is no violation, and a chunk has no place.
   std::optional<Grant> TakeGrant();
   absl::Status Offered(const Offer& offer);
   absl::Status Returned(const Withdrawn& withdrawn);
-  absl::StatusOr<Landing> Accept(const ChunkHeader& chunk);
+  absl::StatusOr<std::optional<Landing>> Accept(const ChunkHeader& chunk);
   absl::Status Landed(const ChunkHeader& chunk, uint32_t crc32c);
 
   // The peer ended a direction in order: a failure only if it is still needed.

@@ -522,5 +522,22 @@ TEST_F(PeerLinkTest, LeavingIsNoFailure) {
   EXPECT_TRUE(absl::IsCancelled(link_.Post(kTag, Zeros(1))));
 }
 
+// Its sender has yet to hear of it: "sent without a post" would be an accusation.
+TEST_F(PeerLinkTest, WhatComesOnceANodeHasLeftIsNoViolation) {
+  ASSERT_TRUE(link_.Post(kTag, Zeros(2)).ok());
+  const ChunkHeader half{.tag = kTag, .offset = 0, .size = 4, .total = 8, .crc32c = {}};
+  const ChunkHeader rest{.tag = kTag, .offset = 4, .size = 4, .total = 8, .crc32c = {}};
+  const auto landing = link_.Accept(half);
+  ASSERT_TRUE(landing.ok() && landing->has_value()) << landing.status();
+  link_.Leave();
+  const absl::Status landed = link_.Landed(half, 0);
+  EXPECT_TRUE(landed.ok()) << landed;
+  const auto late = link_.Accept(rest);
+  ASSERT_TRUE(late.ok()) << late.status();
+  EXPECT_FALSE(late->has_value());
+  EXPECT_EQ(link_.counters().bytes_received, 0);
+  EXPECT_EQ(sink_.failures(), 0);
+}
+
 }  // namespace
 }  // namespace grapevine
