@@ -228,8 +228,8 @@ absl::Status ReceivingEnd::TakeChunk(const ChunkHeader& chunk,
                                      google::protobuf::io::CodedInputStream* data) {
   ASSIGN_OR_RETURN(std::optional<Landing> landing, link_->Accept(chunk));
   if (!landing.has_value()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const uint32_t crc32c, CopyChunkData(data, chunk, landing->into, landing->crc32c,
-                                                        landing->norm.get()));
+  ASSIGN_OR_RETURN(const uint32_t crc32c,
+                   CopyChunkData(data, chunk, landing->into, landing->crc32c, landing->norm.get()));
   watch_.HeardRound(landing->round);
   if (landing->landed) landing->landed(chunk.offset, chunk.size);
   landing.reset();  // before the sink hears of it
