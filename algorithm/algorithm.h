@@ -58,7 +58,7 @@ class Algorithm {
   virtual std::vector<Rank> Peers(Round from, Round to) const = 0;
 };
 
-// How the learning rate depends on the round (optim/schedule.h makes one).
+// How the learning rate depends on the round (optim/learning_rate.h makes one).
 using LearningRate = std::function<double(Round)>;
 
 // How long the run is planned to be; it may end earlier. 0 where that is not known.

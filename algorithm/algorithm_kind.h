@@ -82,7 +82,7 @@ Registry<AlgorithmKind>& Algorithms();
 
 // Whether all nodes go through rounds together: each does every round, and the order of events
 // does not change a bit. Otherwise nodes go on without waiting for one another and share a budget
-// of gradients (algorithm/gradient_budget.h): the order of events is part of the result, a graph
+// of gradients (algorithm/async_gradients.h): the order of events is part of the result, a graph
 // cannot change from round to round, and a node's rounds are its own steps. True for an algorithm
 // that this program does not know.
 bool HasRounds(std::string_view spec);

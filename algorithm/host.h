@@ -63,7 +63,7 @@ class Host {
   virtual void Combine(Part out, std::span<const Term> terms) = 0;
 
   // Scales the elements down to the Euclidean norm `limit` where they are longer
-  // (kernels/vector/clip_norm.h).
+  // (kernels/vector/norms.h).
   virtual void Clip(Part part, double limit) = 0;
 
   // The fused mix and local step.

@@ -55,7 +55,7 @@ struct SendId {
 enum class Credit {
   kAtOnce,
   // As soon as the message disturbs none that were posted in turn for earlier rounds
-  // (credit_order.h).
+  // (CreditOrder).
   kInTurn,
 };
 

@@ -8,8 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

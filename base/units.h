@@ -50,6 +50,14 @@ constexpr double SecondsOfNanoseconds(double nanoseconds) { return nanoseconds *
 // 12,345 becomes 12,300: the digits that a short measurement warrants.
 int64_t ThreeDigits(int64_t value);
 
+// Counts from outside (bytes, nanoseconds), which others are added to.
+
+// A link of a terabit a second carries as many bytes in three months; as nanoseconds, 36 years.
+inline constexpr int64_t kMostCounted = int64_t{1} << 60;
+
+// Whether a run can have counted that; with what any run adds, it stays a number.
+constexpr bool CanBeCounted(int64_t count) { return count >= 0 && count <= kMostCounted; }
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_BASE_UNITS_H_

@@ -18,10 +18,9 @@
 
 #include "bench/cuda_copy.h"
 #include "kernels/cuda/cuda_codec.h"
+#include "kernels/cuda/cuda_gpu.h"
 #include "kernels/cuda/cuda_passes.h"
-#include "kernels/cuda/cuda_status.h"
-#include "kernels/cuda/cuda_tensor_norms.h"
-#include "kernels/device/gpu.h"
+#include "kernels/device/device.h"
 #include "kernels/passes/sketch.h"
 #include "random/keyed_random.h"
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "algorithm/algorithm.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/simulation.h"

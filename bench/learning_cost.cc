@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "model/data/split.h"
 #include "model/datasets/dataset_kind.h"
 #include "model/problem/network_problem.h"

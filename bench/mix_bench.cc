@@ -14,10 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/instruction_set.h"
 #include "kernels/passes/mix_and_step.h"
-#include "kernels/passes/weighted_sum.h"
 #include "kernels/vector/layerwise_step.h"
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"

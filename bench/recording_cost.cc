@@ -14,8 +14,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "base/status_macros.h"
-#include "run/recording/recording_writer.h"
+#include "base/status.h"
+#include "run/recording/recorder.h"
 
 namespace grapevine {
 namespace {

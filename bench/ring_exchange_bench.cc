@@ -12,10 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "bench/grpc_node.h"
 #include "bench/peers/peer_process.h"
 #include "bench/workers.h"
-#include "kernels/passes/weighted_sum.h"
+#include "kernels/passes/mix_and_step.h"
 #include "kernels/vector/shared_vector.h"
 
 namespace grapevine {

@@ -5,7 +5,7 @@
 #include <ctime>
 #include <utility>
 
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/simulation.h"

@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "bench/grpc_node.h"
 #include "bench/workers.h"
 #include "kernels/passes/streamed_norm.h"
 #include "kernels/vector/shared_vector.h"

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/spec.h"
-#include "base/status_macros.h"
-#include "model/problem/host_objective.h"
+#include "base/status.h"
 #include "model/problem/objective.h"
+#include "model/problem/objective_wrappers.h"
 #include "model/problem/problem.h"
 
 namespace {

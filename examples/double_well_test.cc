@@ -3,8 +3,7 @@
 
 #include <vector>
 
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "model/problem/problem.h"
 
 namespace grapevine {

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "topology/topology.h"
-#include "topology/topology_kind.h"
 
 namespace {
 

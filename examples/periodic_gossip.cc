@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace {
 

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "optim/optimizer.h"
-#include "optim/optimizer_kind.h"
 
 namespace {
 

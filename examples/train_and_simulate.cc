@@ -5,7 +5,7 @@
 #include <iostream>
 #include <string>
 
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "experiment/api.h"
 
 absl::Status TrainAndSimulate(const std::string& folder) {

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "cli/grapevine.h"
 #include "model/data/dataset.h"
 #include "model/datasets/dataset_kind.h"

@@ -4,18 +4,15 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/threaded_run.h"
-#include "experiment/simulated/measured_costs.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_run.h"
 #include "run/config/config_resolve.h"
-#include "run/config/config_validate.h"
 #include "run/records/run_directory.h"
-#include "run/records/run_lock.h"
 
 namespace grapevine {
 namespace {

@@ -1,7 +1,7 @@
 #include "node/node_report.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 
 namespace grapevine {
 

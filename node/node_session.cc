@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
-#include "node/control/registration.h"
-#include "node/discovery/coordinator_probe.h"
+#include "base/status.h"
+#include "node/control/control_protocol.h"
+#include "node/discovery/discovery.h"
 #include "node/identity/host_address.h"
 #include "node/node_report.h"
-#include "node/server/certified_rank.h"
+#include "node/server/grpc_credentials.h"
 #include "node/server/grpc_keepalive.h"
 #include "node/transport/grpc/grpc_transport_options.h"
 

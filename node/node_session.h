@@ -19,10 +19,10 @@
 #include "node/control/control.pb.h"
 #include "node/control/grpc_control_client.h"
 #include "node/control/grpc_coordinator_service.h"
-#include "node/control/metrics_reporter.h"
+#include "node/control/node_metrics.h"
 #include "node/discovery/discovery.h"
+#include "node/identity/authentication.h"
 #include "node/identity/host_address.h"
-#include "node/identity/run_token.h"
 #include "node/runner/runner.h"
 #include "node/server/grpc_credentials.h"
 #include "node/server/grpc_server.h"
@@ -118,7 +118,7 @@ class NodeSession {
   // the error if the run has failed meanwhile: the evaluation must end too.
   absl::Status OnEvaluatedBatch();
   // From the run's callbacks: reports to rank 0 what was measured since the last report
-  // (metrics_reporter.h).
+  // (node_metrics.h).
   void Report(control::NodeMetrics metrics);
   // From the runner, where nodes share a budget of gradients: tells rank 0.
   void ReportSteps(const StepsReport& steps);

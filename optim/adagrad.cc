@@ -2,16 +2,15 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
-#include "kernels/passes/adaptive_step.h"
+#include "base/status.h"
+#include "kernels/passes/mix_and_step.h"
 #include "optim/optimizer.h"
-#include "optim/optimizer_kind.h"
 
 namespace grapevine {
 namespace {
 
 // Adagrad: PyTorch's without a decline of its own, which schedules have, applied to a mixture
-// (kernels/passes/adaptive_step.h).
+// (kernels/passes/mix_and_step.h).
 //
 // Thread-safety: immutable, safe from any thread.
 class Adagrad final : public Optimizer {

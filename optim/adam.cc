@@ -2,10 +2,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
-#include "kernels/passes/adaptive_step.h"
+#include "base/status.h"
+#include "kernels/passes/mix_and_step.h"
 #include "optim/optimizer.h"
-#include "optim/optimizer_kind.h"
 
 namespace grapevine {
 namespace {
@@ -17,7 +16,7 @@ struct AdamOptions {
   double weight_decay = 0;
 };
 
-// Adam and AdamW: PyTorch's, applied to a mixture (kernels/passes/adaptive_step.h).
+// Adam and AdamW: PyTorch's, applied to a mixture (kernels/passes/mix_and_step.h).
 //
 // Thread-safety: immutable, safe from any thread.
 class Adam final : public Optimizer {

@@ -7,13 +7,13 @@
 //   plateau:factor=F:patience=K:threshold=T:most=M
 //                           times F, up to M times, when the loss has not fallen by the share T in
 //                           K evaluations (factor=2, patience=2, threshold=0.01, most=3;
-//                           optim/plateau.h); from which rounds on, only the run shows
+//                           below); from which rounds on, only the run shows
 //
 // When batches grow, rounds are no measure of time any more. What is one throughout is the batch of
 // round 0: a run's length, epochs, positions and schedules all count in such *first batches*, and
 // this class alone says which rounds they are. Where nothing grows, they are the rounds.
 //
-// Thread-safety: a value.
+// Thread-safety: schedules are values.
 #ifndef GRAPEVINE_OPTIM_BATCH_SCHEDULE_H_
 #define GRAPEVINE_OPTIM_BATCH_SCHEDULE_H_
 
@@ -24,10 +24,38 @@
 
 #include "absl/status/statusor.h"
 #include "base/spec.h"
-#include "optim/plateau.h"
 #include "optim/run_position.h"
 
 namespace grapevine {
+
+// What becomes of a run whose loss does not fall by the share `threshold` of the lowest one in
+// `patience` evaluations on end: its batch is multiplied by `factor`, `most` times in all.
+struct PlateauRule {
+  int64_t factor = 2;
+  int64_t patience = 2;
+  double threshold = 0.01;
+  int64_t most = 3;
+};
+
+// When the loss has stopped falling. Told of a run's evaluations, in order. Thread-compatible.
+class PlateauWatch {
+ public:
+  explicit PlateauWatch(const PlateauRule& rule) : rule_(rule) {}
+
+  // Whether the batch is to grow because of this evaluation. What is decided takes effect after the
+  // next one, whose model has not seen the larger batch yet: that one does not count as one without
+  // progress. A loss that is no finite number is no progress.
+  bool OnLoss(double loss);
+
+ private:
+  bool Improves(double loss) const;
+
+  const PlateauRule rule_;
+  std::optional<double> lowest_;
+  int64_t without_progress_ = 0;  // evaluations on end
+  int64_t grown_ = 0;
+  bool takes_effect_next_ = false;  // of the last decision
+};
 
 class BatchSchedule {
  public:

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/status.h"
+
 namespace grapevine {
 
 // Weights act in single precision, products of them too.
@@ -62,6 +64,17 @@ const TensorView* CutTensor(const Optimizer& optimizer, const ReplicaLayout& lay
     }
   }
   return nullptr;
+}
+
+Registry<OptimizerKind>& Optimizers() {
+  static auto* const optimizers = new Registry<OptimizerKind>("optimizer");
+  return *optimizers;
+}
+
+absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(std::string_view text,
+                                                         const OptimizerOptions& options) {
+  ASSIGN_OR_RETURN(const auto named, Optimizers().Read(text));
+  return named.kind->make(named.spec, options);
 }
 
 }  // namespace grapevine

@@ -9,12 +9,16 @@
 #define GRAPEVINE_OPTIM_OPTIMIZER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/registry.h"
+#include "base/spec.h"
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/vector_handle.h"
 #include "kernels/vector/vector_table.h"
@@ -52,7 +56,7 @@ struct OptimizerOptions {
   bool nesterov = false;
 };
 
-// The optimizer that `spec` names among the registered ones (optim/optimizer_kind.h), with
+// The optimizer that `spec` names among the registered ones (optim/optimizer.h), with
 // momentum and weight decay from the options unless the spec has its own
 // ("sgd:momentum=0.8:weight_decay=0.0001"). Errors name the spec and the known names.
 absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(std::string_view spec,
@@ -83,6 +87,30 @@ int64_t OptimizerStateSize(const Optimizer& optimizer, const ReplicaLayout& layo
 // cuts; null if there is none.
 const TensorView* CutTensor(const Optimizer& optimizer, const ReplicaLayout& layout,
                             std::span<const ReplicaRange> ranges);
+
+// Bounds of options. With a beta of 1 a mean would never move; an epsilon of 0 would divide 0 by 0
+// where a gradient has always been 0.
+inline constexpr double kLargestBeta = 0.999999;
+inline constexpr double kSmallestEpsilon = 1e-30;
+
+// An optimizer's registration: its notation and factory.
+//
+// Register your own as this folder does: docs/extending.md.
+//
+// Thread-safety: immutable once registered; the functions are pure, safe from any thread.
+struct OptimizerKind {
+  std::string name;     // "sgd"
+  std::string options;  // "[:momentum=0.9]"
+  std::string help;     // one line
+  // The specs that the contract suite runs (tests/optim); they should cover all variants.
+  std::vector<std::string> examples;
+  // The spec's own numbers take precedence over the options. Refuses unknown options.
+  std::function<absl::StatusOr<std::unique_ptr<Optimizer>>(const Spec&, const OptimizerOptions&)>
+      make;
+};
+
+// All optimizers of this program.
+Registry<OptimizerKind>& Optimizers();
 
 }  // namespace grapevine
 

@@ -3,10 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "kernels/passes/mix_and_step.h"
 #include "optim/optimizer.h"
-#include "optim/optimizer_kind.h"
 
 namespace grapevine {
 namespace {

@@ -1,4 +1,7 @@
-// Runs side by side in one table: how well each ended, how soon and at what cost.
+// Runs side by side in one table: how well each ended, how soon and at what cost, and the command
+// that repeats it.
+//
+// Safe from any thread; the comparison reads the runs' files.
 #ifndef GRAPEVINE_REPORT_COMPARISON_H_
 #define GRAPEVINE_REPORT_COMPARISON_H_
 
@@ -7,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "report/table.h"
+#include "run/config/config.pb.h"
 
 namespace grapevine {
 
@@ -25,6 +29,11 @@ std::vector<std::string> ComparisonKeys();
 // not finished are compared by what they have measured so far. For a terminal, the commands that
 // repeat the runs follow the table; else they are its last column. Errors are kUsage or kInput.
 absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options);
+
+// The command line that repeats a run: `grapevine sim` for a simulated run, else `grapevine train`,
+// with a flag for every setting of the run that is not its default; quoted for a shell. Where the
+// run was and what it wrote is left out, so that it becomes a new run on this machine. Pure.
+std::string RepeatCommand(const Config& config);
 
 }  // namespace grapevine
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "report/letters.h"
+#include "report/table.h"
 
 namespace grapevine {
 namespace {

@@ -1,16 +1,167 @@
 #include "report/plot.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
+#include "report/axis.h"
 #include "report/gnuplot.h"
 
 namespace grapevine {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+// A point of a page, and where it is.
+struct Place {
+  const Page& page;
+  const Panel& panel;
+  size_t curve;
+  size_t point;
+  const BandPoint& at() const { return panel.curves[curve][point]; }
+  std::string note() const {
+    const bool noted = curve < panel.notes.size() && point < panel.notes[curve].size();
+    return noted ? panel.notes[curve][point] : "";
+  }
+};
+
+// A column of the numbers of a page.
+struct PointColumn {
+  std::string name;
+  std::function<std::string(const Place&)> value;
+};
+
+std::string NameOf(const Axis& axis) {
+  return axis.unit_of_names.empty() ? axis.label
+                                    : absl::StrCat(axis.label, " (", axis.unit_of_names, ")");
+}
+
+std::string VerticalText(const Place& place, double value) {
+  return std::isnan(value) ? "" : absl::StrCat(value / place.panel.y.unit);
+}
+
+// Of bars, the name of their group.
+std::string HorizontalText(const Place& place) {
+  const double x = place.at().x;
+  if (place.panel.bars) return place.panel.x.named_tics[static_cast<size_t>(x)].first;
+  return absl::StrCat(x / place.panel.x.unit);
+}
+
+bool HasNotes(const Panel& panel) { return !panel.notes.empty(); }
+
+bool Joined(const Panel& panel) {
+  for (const Band& curve : panel.curves) {
+    if (std::ranges::any_of(curve, [](const BandPoint& p) { return p.low < p.high; })) return true;
+  }
+  return false;
+}
+
+// The name that all panels give to this axis.
+std::optional<std::string> CommonName(const std::vector<Panel>& panels, Axis Panel::*axis) {
+  std::optional<std::string> name;
+  for (const Panel& panel : panels) {
+    if (panel.blank) continue;
+    if (name && *name != NameOf(panel.*axis)) return std::nullopt;
+    name = NameOf(panel.*axis);
+  }
+  return name;
+}
+
+void AddQuantity(const Page& page, Axis Panel::*axis, const char* which, const char* value,
+                 std::function<std::string(const Place&)> written,
+                 std::vector<PointColumn>* columns) {
+  const std::optional<std::string> common = CommonName(page.panels, axis);
+  if (!common) {
+    columns->push_back({which, [axis](const Place& place) { return NameOf(place.panel.*axis); }});
+  }
+  columns->push_back({common.value_or(value), std::move(written)});
+}
+
+std::vector<PointColumn> ColumnsOf(const Page& page) {
+  std::vector<PointColumn> columns;
+  const bool titled =
+      std::ranges::any_of(page.panels, [](const Panel& panel) { return !panel.title.empty(); });
+  if (titled) columns.push_back({"panel", [](const Place& p) { return p.panel.title; }});
+  columns.push_back({"curve", [](const Place& p) { return p.page.labels[p.curve]; }});
+  AddQuantity(page, &Panel::x, "x", "at", HorizontalText, &columns);
+  AddQuantity(
+      page, &Panel::y, "y", "value", [](const Place& p) { return VerticalText(p, p.at().mean); },
+      &columns);
+  if (std::ranges::any_of(page.panels, Joined)) {
+    columns.push_back({"least", [](const Place& p) { return VerticalText(p, p.at().low); }});
+    columns.push_back({"greatest", [](const Place& p) { return VerticalText(p, p.at().high); }});
+  }
+  if (std::ranges::any_of(page.panels, HasNotes)) {
+    columns.push_back({"note", [](const Place& p) { return p.note(); }});
+  }
+  return columns;
+}
+
+Table Numbers(const Page& page) {
+  const std::vector<PointColumn> columns = ColumnsOf(page);
+  Table table;
+  for (const PointColumn& column : columns) table.header.push_back(column.name);
+  for (const Panel& panel : page.panels) {
+    for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
+      for (size_t point = 0; point < panel.curves[curve].size(); ++point) {
+        Cells& row = table.rows.emplace_back();
+        for (const PointColumn& column : columns) {
+          row.push_back(column.value({page, panel, curve, point}));
+        }
+      }
+    }
+  }
+  return table;
+}
+
+Table Numbers(const WinnerMap& map) {
+  Table table{{"latency", "bandwidth", "winner", "advantage of gossip"}, {}};
+  for (size_t i = 0; i < map.cells.size(); ++i) {
+    if (!map.cells[i]) continue;
+    table.rows.push_back({LatencyName(map.latencies[i / map.bandwidths.size()]),
+                          BandwidthName(map.bandwidths[i % map.bandwidths.size()]),
+                          map.cells[i]->winner, absl::StrCat(map.cells[i]->advantage)});
+  }
+  return table;
+}
+
+}  // namespace
+
+void SetTitle(const std::string& title, Figure* figure) {
+  std::visit([&title](auto& drawn) { drawn.title = title; }, *figure);
+}
+
+std::string ScriptOf(const Figure& figure, PictureFormat format, const std::string& output) {
+  if (const WinnerMap* map = std::get_if<WinnerMap>(&figure)) {
+    return WinnerScript(*map, format, output);
+  }
+  return GnuplotScript(std::get<Page>(figure), format, output);
+}
+
+Table NumbersOf(const Figure& figure) {
+  return std::visit([](const auto& drawn) { return Numbers(drawn); }, figure);
+}
+
+Registry<PlotKind>& PlotKinds() {
+  static Registry<PlotKind> kinds("kind of picture");
+  return kinds;
+}
+
+absl::StatusOr<Vertical> LossOf(const PlotRequest& request, Vertical usual) {
+  if (request.loss.empty()) return usual;
+  if (request.loss == "train") return Vertical::kTrainLoss;
+  if (request.loss == "test") return Vertical::kTestLoss;
+  return UsageError(absl::StrCat("--loss=", request.loss, ": must be train or test"));
+}
+
 namespace {
 
 absl::Status CheckMeaning(const PlotKind& kind, const char* flag, bool given) {

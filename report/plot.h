@@ -1,16 +1,68 @@
-// What `grapevine plot` does: a picture of runs, or the numbers behind it.
+// `grapevine plot`: a picture of runs, or the numbers behind it.
+//
+// Each kind of picture registers itself in the file that defines it (report/kinds/); the command,
+// its help and its errors find it in the registry. A kind makes a figure of runs, and a figure can
+// be drawn or written as a table.
+//
+// Thread-safety: a kind is immutable once registered; functions are safe from any thread.
 #ifndef GRAPEVINE_REPORT_PLOT_H_
 #define GRAPEVINE_REPORT_PLOT_H_
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "report/plot_kind.h"
+#include "base/registry.h"
+#include "report/gnuplot.h"
+#include "report/gnuplot_script.h"
+#include "report/series.h"
 #include "report/table.h"
+#include "report/winner_map.h"
 
 namespace grapevine {
+
+// What a kind of picture makes of runs: something to draw, and the numbers that it shows.
+using Figure = std::variant<Page, WinnerMap>;
+
+void SetTitle(const std::string& title, Figure* figure);
+
+// The script that draws it to `output` in gnuplot's working directory.
+std::string ScriptOf(const Figure& figure, PictureFormat format, const std::string& output);
+
+// Every number of the picture, in the units of its axes. Of a page, a row for each point of each
+// curve: the panel, where panels have titles; the curve; the two quantities (each in two columns,
+// its name and its value, if not all panels have the same); and, if any point joins several runs,
+// the least and the greatest of them. Of a map, a row for each cell.
+Table NumbersOf(const Figure& figure);
+
+// What is asked of a kind.
+struct PlotRequest {
+  std::vector<std::string> runs;  // run directories, or folders of them
+  // Against what, and which loss; empty: the kind's own choice.
+  std::string x;
+  std::string loss;
+  std::string target;  // an accuracy; empty: the runs' own
+};
+
+struct PlotKind {
+  std::string name;             // "step-time"
+  std::string options;          // none
+  std::string help;             // one line
+  std::set<std::string> flags;  // of the request, those that mean something to it: "--x"
+  // Errors are kUsage or kInput, and name the flag of the plot, the run, or the flag of the runs
+  // whose value or list is missing.
+  std::function<absl::StatusOr<Figure>(const PlotRequest&)> make;
+};
+
+Registry<PlotKind>& PlotKinds();
+
+// Which loss is asked for, or else the kind's usual one. kUsage.
+absl::StatusOr<Vertical> LossOf(const PlotRequest& request, Vertical usual);
 
 struct PlotOptions {
   std::string kind = "convergence";

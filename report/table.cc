@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/printable.h"
-#include "report/letters.h"
 
 namespace grapevine {
 namespace {
@@ -179,6 +178,25 @@ std::string TableText(const Table& table, TableFormat format) {
       break;
   }
   return Aligned(Written(WithoutEmptyColumns(safe), TextCell));
+}
+
+namespace {
+
+bool Begins(char c) { return (c & 0xC0) != 0x80; }
+
+}  // namespace
+
+size_t LetterCount(const std::string& text) {
+  return static_cast<size_t>(std::ranges::count_if(text, Begins));
+}
+
+std::string Fitting(std::string text, size_t most) {
+  constexpr char kCut[] = "...";
+  if (LetterCount(text) <= most) return text;
+  size_t kept = most - 3;
+  const auto end = std::ranges::find_if(text, [&kept](char c) { return Begins(c) && kept-- == 0; });
+  text.replace(end, text.end(), kCut);
+  return text;
 }
 
 }  // namespace grapevine

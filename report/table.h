@@ -1,9 +1,11 @@
-// A table of texts, as it is printed for programs, for papers and for people.
+// A table of texts, as it is printed for programs, for papers and for people, and how much room a
+// text takes.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_REPORT_TABLE_H_
 #define GRAPEVINE_REPORT_TABLE_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,12 @@ inline constexpr NamedTableFormat kTableFormats[] = {{"text", TableFormat::kText
 // that are empty in every row are left out. What means something to the format is escaped, and what
 // would steer a terminal is blanked.
 std::string TableText(const Table& table, TableFormat format);
+
+// How much room a text takes: code points of UTF-8. A sign like "\u00d7" is as wide as a letter.
+size_t LetterCount(const std::string& text);
+
+// `text`, cut between letters to end in "..." if it has more than `most` of them (at least three).
+std::string Fitting(std::string text, size_t most);
 
 }  // namespace grapevine
 

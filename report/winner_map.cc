@@ -11,10 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "report/axis.h"
-#include "report/cell_curves.h"
 #include "report/curve.h"
 #include "run/config/config_field.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "base/failure.h"
+#include "base/status.h"
 
 namespace grapevine {
 

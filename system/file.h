@@ -1,7 +1,9 @@
-// Whole files: read through a memory mapping, written so that they appear whole or not at all.
+// Whole files, read through a memory mapping and written so that they appear whole or not at all;
+// and files as locks.
 #ifndef GRAPEVINE_SYSTEM_FILE_H_
 #define GRAPEVINE_SYSTEM_FILE_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine {
 
@@ -61,6 +64,31 @@ absl::Status SyncFolder(const std::string& folder);
 
 // The common case in one call.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes);
+
+// A lock that processes share, also of several machines, by a file on a disk that they share.
+//
+// Held until destruction. The kernel releases it when the process ends, however it ends.
+// Thread-compatible; two locks of one process exclude each other, too. The holder may remove the
+// file: the next one makes it again.
+class FileLock {
+ public:
+  // Creates the file if there is none. DeadlineExceeded names it when somebody else holds it for so
+  // long; Unimplemented where the file system has no locks; other errors name it with the system's
+  // reason.
+  static absl::StatusOr<FileLock> Take(const std::string& path,
+                                       std::chrono::steady_clock::time_point deadline);
+
+  // Removes the file at `path`, if it is the one that is held: not another's that has its place.
+  void RemoveFile(const std::string& path) const;
+
+  // Whether somebody holds it, as far as this process can see; creates and takes nothing.
+  static bool IsHeld(const std::string& path);
+
+ private:
+  explicit FileLock(UniqueDescriptor file) : file_(std::move(file)) {}
+
+  UniqueDescriptor file_;
+};
 
 }  // namespace grapevine
 

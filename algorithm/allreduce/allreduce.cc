@@ -10,10 +10,9 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
 #include "algorithm/allreduce/allreduce_kind.h"
-#include "algorithm/allreduce/bucketed_sum.h"
 #include "algorithm/allreduce/collective.h"
-#include "algorithm/local/optimizer_state.h"
-#include "base/status_macros.h"
+#include "algorithm/local/local_optimizer.h"
+#include "base/status.h"
 
 namespace grapevine {
 

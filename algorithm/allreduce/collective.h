@@ -1,5 +1,31 @@
-// A sum over all ranks, in place, in messages of pieces: the part that allreduce SGD, model
-// averaging and outer optimizers share.
+// Sums over all ranks, in place, in messages of pieces: the part that allreduce SGD, model
+// averaging and outer optimizers share. Of a whole vector (Collective), or in buckets
+// (BucketedSum).
+//
+// Thread-safety: one event at a time; one sum at a time.
+#ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
+#define GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/allreduce/allreduce_kind.h"
+#include "algorithm/event.h"
+#include "algorithm/host.h"
+#include "algorithm/local/local_steps.h"
+#include "kernels/vector/vector_handle.h"
+
+namespace grapevine {
+
+// The most scratch memory of a sum over `size` ranks, in vectors: small ones have a buffer for
+// every level of a tree; large ones two.
+int64_t LargestScratch(Rank size);
+
+// A sum of a vector that is complete.
 //
 // A collective is a nested state machine: its owner forwards the events of its channel. It
 // follows a schedule: it sends what each level sends as soon as that is complete and its previous
@@ -16,27 +42,6 @@
 // partial sums there have left: they come only from ranks that have received those. Large pieces,
 // small ones and final sums are posted on separate lanes: the credit of a piece that crosses an
 // ocean does not wait for the buffer of a whole vector from a near neighbour.
-#ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
-#define GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
-
-#include <cstdint>
-#include <memory>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "algorithm/algorithm.h"
-#include "algorithm/allreduce/allreduce_schedule.h"
-#include "algorithm/event.h"
-#include "algorithm/host.h"
-#include "algorithm/local/local_steps.h"
-
-namespace grapevine {
-
-// The most scratch memory of a sum over `size` ranks, in vectors: small ones have a buffer for
-// every level of a tree; large ones two.
-int64_t LargestScratch(Rank size);
-
-// One event at a time; one sum at a time.
 class Collective {
  public:
   // `channel` keeps its messages apart from those of its owner; `steps` says in which rounds sums
@@ -167,6 +172,60 @@ class Collective {
   int taken_levels_;  // of it, whose messages were taken in
   std::vector<Posted> posted_;
   std::vector<Unsent> unsent_;
+};
+
+// A sum over all ranks in buckets, each as soon as its elements are final: a gradient travels
+// while the rest of it is still being computed.
+//
+// Bucket 0 is the end of the vector, where a backward pass begins; all buckets have the same
+// size. They begin in order; more than one may be in progress. A bucket is summed in as many equal
+// parts as its allreduce has schedules, at the same time: each part is a Collective with a channel
+// and scratch memory of its own.
+//
+// Every rank ends with the same bits. They are those of a single bucket where a schedule adds
+// the ranks in the same order for all elements (tree, and halving-doubling for n = 2^k); in a
+// ring the order depends on an element's piece, and so on the buckets.
+class BucketedSum {
+ public:
+  // The schedules of each bucket's parts, of which every bucket has as many. One channel for each,
+  // from `first_channel` on. `steps` says in which rounds sums are made.
+  BucketedSum(std::vector<AllreduceSchedules> buckets, uint16_t first_channel,
+              LocalSteps steps = LocalSteps());
+
+  // As Collective's, for vectors of `elements`.
+  void Prepare(int64_t elements, Host& host, Round round = 0);
+  // Where all buckets but the last begin, descending: the cuts for Host::Gradient. Valid after
+  // Prepare, as long as this lives.
+  std::span<const int64_t> cuts() const { return cuts_; }
+
+  // Begins a sum of `data`, none of whose elements is final yet.
+  void Begin(Vec data);
+  // The elements from `from` on are final.
+  void OnReady(int64_t from, Host& host);
+
+  absl::Status On(const Received& event, Host& host);
+  absl::Status On(const Left& event, Host& host);
+  absl::Status On(const Sent& event, Host& host);
+
+  bool summed() const;
+  bool idle() const;
+  std::vector<Waiting> waiting_for() const;
+  std::vector<Rank> Peers() const;
+
+ private:
+  struct Part {
+    std::unique_ptr<Collective> sum;
+    int64_t begin = 0;
+    int64_t end = 0;
+    int64_t bucket = 0;  // where its bucket begins
+  };
+
+  const uint16_t first_channel_;
+  size_t parts_of_bucket_;
+  std::vector<Part> parts_;  // of all buckets, from the vector's end on
+  std::vector<int64_t> cuts_;
+  Vec data_;
+  size_t begun_;  // parts of the sum begun last
 };
 
 }  // namespace grapevine

@@ -14,7 +14,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/allreduce/allreduce_kind.h"
-#include "algorithm/allreduce/allreduce_schedule.h"
 
 namespace grapevine {
 namespace {

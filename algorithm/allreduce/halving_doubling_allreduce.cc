@@ -13,7 +13,6 @@
 #include <string>
 
 #include "algorithm/allreduce/allreduce_kind.h"
-#include "algorithm/allreduce/allreduce_schedule.h"
 
 namespace grapevine {
 namespace {

@@ -1,49 +1,36 @@
-// The mean of all nodes' replicas by an allreduce, the same bits on every node.
+// Methods that average all replicas by an allreduce, as registrations: "average:tree:every=8",
+// "slowmo:every=12", "average:epoch". What distinguishes them is an AveragingMethod; their options
+// for the allreduce and the local steps, and the traits that follow, are the same.
 //
-// The sum is made in place of the node's own replica, and takes no memory beside the allreduce's
-// scratch; or in place of a copy, where the replica is still needed or shown.
+// Thread-safety: pure functions.
 #ifndef GRAPEVINE_ALGORITHM_AVERAGING_ALLREDUCE_AVERAGING_H_
 #define GRAPEVINE_ALGORITHM_AVERAGING_ALLREDUCE_AVERAGING_H_
 
-#include <vector>
+#include <cstdint>
+#include <functional>
+#include <memory>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "algorithm/algorithm.h"
-#include "algorithm/allreduce/allreduce_kind.h"
-#include "algorithm/allreduce/bucketed_sum.h"
-#include "algorithm/local/averaging.h"
-#include "algorithm/local/local_steps.h"
+#include "algorithm/algorithm_kind.h"
+#include "algorithm/local/local_sgd.h"
+#include "algorithm/local/outer_step.h"
+#include "base/ids.h"
+#include "base/spec.h"
 
 namespace grapevine {
 
-class AllreduceAveraging final : public Averaging {
- public:
-  enum class Sum { kInPlace, kOfACopy };
-  // In the rounds of `steps`, of `nodes`.
-  AllreduceAveraging(LocalSteps steps, AllreduceSchedules schedules, Rank nodes, Sum place);
-
-  void Start(Round round, Vec replica, Host& host) override;
-  // Each sum posts for the next one.
-  void PostAhead(Round limit, Host& host) override {}
-  void Begin(Vec own, Host& host) override;
-  absl::Status On(const Received& event, Host& host) override { return sum_.On(event, host); }
-  absl::Status On(const Left& event, Host& host) override { return sum_.On(event, host); }
-  absl::Status On(const Sent& event, Host& host) override { return sum_.On(event, host); }
-  bool complete() const override { return sum_.summed(); }
-  absl::StatusOr<Terms> Take(Host& host) override;
-  void End(Host& host) override;
-  bool quiet() const override { return sum_.idle(); }
-  std::vector<Waiting> waiting(bool resting) const override;
-  // Also where no average is due: they are known, and few.
-  std::vector<Rank> Peers(Round from, Round to) const override { return sum_.Peers(); }
-
- private:
-  const Rank nodes_;
-  const Sum place_;
-  BucketedSum sum_;
-  Vec data_;  // what is summed
+struct AveragingMethod {
+  int64_t every;  // rounds from one average to the next, by default
+  StepOrder order = StepOrder::kAtc;
+  // Reads the method's own options, and makes what becomes of an average of so many replicas.
+  // Empty: it has none, and the average takes the replicas' place.
+  std::function<std::unique_ptr<OuterStep>(SpecReader& reader, Rank nodes)> outer = nullptr;
+  int outer_vectors = 0;  // as long as a replica, that `outer` keeps
 };
+
+// Fills in what follows: the factory, `centralized`, messages and memory. In a spec "epoch" and
+// "once" alone are short for every=epoch and every=once, and what else stands alone names the
+// allreduce. Errors name the option and the nearest value that works.
+AlgorithmKind AveragingKind(AveragingMethod method, AlgorithmKind kind);
 
 }  // namespace grapevine
 

@@ -7,9 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "algorithm/averaging/averaging_kind.h"
+#include "algorithm/averaging/allreduce_averaging.h"
 #include "algorithm/local/elastic_centre.h"
-#include "algorithm/local/elastic_rate.h"
 #include "algorithm/server/async_easgd.h"
 
 namespace grapevine {

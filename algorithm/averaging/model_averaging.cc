@@ -10,8 +10,8 @@
 #include <limits>
 #include <memory>
 
-#include "algorithm/averaging/averaging_kind.h"
-#include "algorithm/local/outer_optimizer.h"
+#include "algorithm/averaging/allreduce_averaging.h"
+#include "algorithm/local/outer_step.h"
 
 namespace grapevine {
 namespace {

@@ -1,20 +1,54 @@
 // D-PSGD: decentralized parallel SGD (Lian et al. 2017, arXiv:1705.09056, Algorithm 1), in both
 // orders of step and average (local_sgd.h), with or without local steps between averages:
 // X' = X W_k - lr U (AWC) or (X - lr U) W_k (ATC), with W_k = W in every H-th round and I in the
-// others (Wang and Joshi 2018, arXiv:1808.07576). The average can be clipped (clipped_averaging.h).
+// others (Wang and Joshi 2018, arXiv:1808.07576). The average can be clipped.
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "algorithm/algorithm_kind.h"
-#include "algorithm/gossip/clipped_averaging.h"
 #include "algorithm/gossip/neighbour_averaging.h"
 #include "algorithm/local/local_sgd.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {
+
+// The average of a node and its neighbours when some of them may send anything: clipped gossip (He,
+// Karimireddy and Jaggi 2022, arXiv:2202.01545, algorithm 1 with a constant radius),
+//
+//   x_i' = x_i + sum_j W_ij clip(x_j - x_i),   clip(z) = z min(1, tau / |z|)
+//
+// so that no neighbour moves a node by more than W_ij tau in a round, whatever it sends. Where W is
+// symmetric, what one node takes its neighbour gives: honest nodes keep their mean.
+class ClippedAveraging final : public NeighbourAveraging {
+ public:
+  // `radius`: tau, positive; the Euclidean norm of a difference of two replicas, buffers included.
+  ClippedAveraging(double radius, LocalSteps steps, const AlgorithmOptions& options)
+      : NeighbourAveraging(steps, options), radius_(radius) {}
+
+  // The differences take the place of the neighbours' replicas.
+  absl::StatusOr<Terms> Take(Host& host) override;
+
+ private:
+  const double radius_;
+};
+
+absl::StatusOr<Averaging::Terms> ClippedAveraging::Take(Host& host) {
+  const Part own = host.Whole(this->own());
+  Terms terms = Mixture(1, host);
+  for (Term& term : terms) {
+    if (term.part.vector == own.vector) {
+      term.weight = 1;
+      continue;
+    }
+    const Term difference[] = {{1, term.part}, {-1, own}};
+    host.Combine(term.part, difference);
+    host.Clip(term.part, radius_);
+  }
+  return terms;
+}
 
 constexpr int64_t kEveryRound = 1;
 constexpr double kNoClip = 0;

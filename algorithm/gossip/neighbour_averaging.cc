@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "algorithm/local/replica_copy.h"
-#include "base/status_macros.h"
+#include "algorithm/local/averaging.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

@@ -10,8 +10,8 @@
 #include "algorithm/algorithm_kind.h"
 #include "algorithm/gossip/neighbour_averaging.h"
 #include "algorithm/local/local_sgd.h"
-#include "algorithm/local/outer_optimizer.h"
-#include "base/status_macros.h"
+#include "algorithm/local/outer_step.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

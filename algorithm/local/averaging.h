@@ -1,8 +1,4 @@
-// An average of the nodes' replicas, as a nested state machine: over the neighbours in a graph
-// (gossip/neighbour_averaging.h) or over all nodes (averaging/allreduce_averaging.h).
-//
-// Its owner forwards the events of messages, and begins the averages in order, one at a time.
-// Messages of later ones may arrive before they begin here.
+// An average of the nodes' replicas, and the copy of a replica that some averages need.
 //
 // Thread-safety: one event at a time.
 #ifndef GRAPEVINE_ALGORITHM_LOCAL_AVERAGING_H_
@@ -19,6 +15,11 @@
 
 namespace grapevine {
 
+// An average as a nested state machine: over the neighbours in a graph
+// (gossip/neighbour_averaging.h) or over all nodes (averaging/allreduce_averaging.h).
+//
+// Its owner forwards the events of messages, and begins the averages in order, one at a time.
+// Messages of later ones may arrive before they begin here.
 class Averaging {
  public:
   // Inline for usual graphs.
@@ -65,6 +66,15 @@ class Averaging {
   // As Algorithm::Peers.
   virtual std::vector<Rank> Peers(Round from, Round to) const = 0;
 };
+
+// A copy of a replica, for those that keep one or write over it, in a fresh vector with this role
+// (Host::New).
+inline Vec CopyOf(Vec replica, const char* role, Host& host) {
+  const Vec copy = host.New(host.replica_size(), role);
+  const Term copied{1.0, host.Whole(replica)};
+  host.Combine(host.Whole(copy), {&copied, 1});
+  return copy;
+}
 
 }  // namespace grapevine
 

@@ -1,17 +1,39 @@
-// The centre of elastic averaging (EASGD; Zhang, Choromanska and LeCun 2015, arXiv:1412.6651,
-// eqs. 5 and 6): replicas and centre pull at each other.
+// Elastic averaging (EASGD; Zhang, Choromanska and LeCun 2015, arXiv:1412.6651): the nodes'
+// replicas and a centre pull at each other.
+//
+// Thread-safety: as its owner's.
+#ifndef GRAPEVINE_ALGORITHM_LOCAL_ELASTIC_CENTRE_H_
+#define GRAPEVINE_ALGORITHM_LOCAL_ELASTIC_CENTRE_H_
+
+#include <optional>
+
+#include "algorithm/local/outer_step.h"
+#include "base/ids.h"
+#include "base/spec.h"
+
+namespace grapevine {
+
+// How strongly they pull: alpha is rho times the learning rate, but at most 1 / n, beyond which the
+// centre would overshoot the mean of n replicas; without rho it is 0.9 / n. A value.
+class ElasticRate {
+ public:
+  ElasticRate(Rank replicas, std::optional<double> rho) : replicas_(replicas), rho_(rho) {}
+  // Reads "rho=R" of a spec.
+  static std::optional<double> ReadRho(SpecReader& reader);
+
+  double Alpha(double learning_rate) const;
+  Rank replicas() const { return replicas_; }
+
+ private:
+  Rank replicas_;
+  std::optional<double> rho_;
+};
+
+// The centre, as an outer step of synchronous EASGD (eqs. 5 and 6):
 //   x_i <- x_i - lr u_i - alpha (x_i - c)
 //   c   <- (1 - n alpha) c + n alpha mean_i x_i
 // Both read the old values. Every node keeps the centre, the same bits on all of them. With
 // n alpha at most 1 both are convex averages, so that batch-norm statistics take part.
-#ifndef GRAPEVINE_ALGORITHM_LOCAL_ELASTIC_CENTRE_H_
-#define GRAPEVINE_ALGORITHM_LOCAL_ELASTIC_CENTRE_H_
-
-#include "algorithm/local/elastic_rate.h"
-#include "algorithm/local/outer_step.h"
-
-namespace grapevine {
-
 class ElasticCentre final : public OuterStep {
  public:
   static constexpr int kVectors = 1;  // that it keeps

@@ -19,8 +19,8 @@
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/local/averaging.h"
+#include "algorithm/local/local_optimizer.h"
 #include "algorithm/local/local_steps.h"
-#include "algorithm/local/optimizer_state.h"
 #include "algorithm/local/outer_step.h"
 
 namespace grapevine {

@@ -1,13 +1,105 @@
 #include "algorithm/membership/resilient_algorithm.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "algorithm/membership/carried_state.h"
-#include "base/status_macros.h"
+#include "algorithm/host.h"
+#include "algorithm/state_visitor.h"
+#include "base/status.h"
 
 namespace grapevine {
+namespace {
+
+// The state of an algorithm's instance on its way to the next one, which begins where it rests:
+// first the old one shows what it keeps, then the new one what it has begun with, to be overwritten
+// (Algorithm::VisitState).
+class CarriedState final : public StateVisitor {
+ public:
+  // `host` outlives it, and is that of both instances.
+  explicit CarriedState(Host* host) : host_(host) {}
+
+  // What is shown from now on is the new instance's, and takes what the old one had; whose vectors
+  // are dropped.
+  void HandOver() { taken_ = true; }
+  // Whether the two have shown the same. An error names what they have not, or what is still on its
+  // way to the old one.
+  absl::Status Finish();
+
+  void Vector(std::string_view name, Vec vector) override;
+  void Number(std::string_view name, double* number) override;
+  // Every view begins with weights that sum to its size: had the lost taken theirs along, the rest
+  // would step too far for good (gossip/sgp.cc: lr / w_i).
+  void Weight(std::string_view, double*) override {}
+  void Rounds(std::string_view name, int64_t* rounds) override;
+  void Message(std::string_view name, const StateMessage& message) override;
+
+ private:
+  template <typename T>
+  void Carry(std::map<std::string, T, std::less<>>& kept, std::string_view name, T* value);
+
+  Host* const host_;
+  bool taken_ = false;
+  std::map<std::string, Vec, std::less<>> vectors_;
+  std::map<std::string, double, std::less<>> numbers_;
+  std::map<std::string, int64_t, std::less<>> rounds_;
+  absl::Status status_;
+};
+
+template <typename T>
+void CarriedState::Carry(std::map<std::string, T, std::less<>>& kept, std::string_view name,
+                         T* value) {
+  if (!taken_) {
+    kept.emplace(name, *value);
+    return;
+  }
+  const auto found = kept.find(name);
+  if (found == kept.end()) {
+    status_.Update(
+        absl::InternalError(absl::StrCat("the last view's state has no ", std::string(name))));
+    return;
+  }
+  *value = found->second;
+  kept.erase(found);
+}
+
+void CarriedState::Vector(std::string_view name, Vec vector) {
+  Vec carried = vector;
+  Carry(vectors_, name, &carried);
+  if (!taken_ || carried == vector) return;
+  const int64_t size = host_->SizeOf(vector);
+  const Term old{1.0, {carried, 0, size}};
+  if (size > 0) host_->Combine({vector, 0, size}, {&old, 1});
+  host_->Drop(carried);
+}
+
+void CarriedState::Number(std::string_view name, double* number) { Carry(numbers_, name, number); }
+
+void CarriedState::Rounds(std::string_view name, int64_t* rounds) { Carry(rounds_, name, rounds); }
+
+void CarriedState::Message(std::string_view name, const StateMessage&) {
+  status_.Update(absl::UnimplementedError(
+      absl::StrCat(std::string(name),
+                   " is on its way from one view to the next: this algorithm cannot go on "
+                   "when members are lost")));
+}
+
+absl::Status CarriedState::Finish() {
+  if (!status_.ok()) return status_;
+  if (vectors_.empty() && numbers_.empty() && rounds_.empty()) return absl::OkStatus();
+  const std::string& left = !vectors_.empty()   ? vectors_.begin()->first
+                            : !numbers_.empty() ? numbers_.begin()->first
+                                                : rounds_.begin()->first;
+  return absl::InternalError(absl::StrCat("the next view's state has no ", left));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<ResilientAlgorithm>> ResilientAlgorithm::Make(Options options) {
   const std::optional<Rank> rank = options.first.RankOf(options.self);

@@ -1,6 +1,6 @@
 #include "algorithm/membership/view_mixing.h"
 
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 

@@ -1,20 +1,85 @@
 #include "algorithm/server/async_easgd.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "algorithm/local/elastic_rate.h"
-#include "algorithm/server/async_server.h"
-#include "algorithm/server/async_worker.h"
-#include "algorithm/server/elastic_averaging.h"
+#include "algorithm/local/elastic_centre.h"
+#include "algorithm/local/local_optimizer.h"
+#include "algorithm/server/async_parameter_server.h"
 #include "algorithm/server/shard_layout.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {
+
+class ElasticReplica final : public WorkerRule {
+ public:
+  // Beside the optimizer's state: the replica, and the gradient or what moves the replica.
+  static constexpr int64_t kVectors = 2;
+
+  explicit ElasticReplica(LearningRate learning_rate) : step_(std::move(learning_rate)) {}
+
+  void Start(Vec model, Host& host) override;
+  Vec model() const override { return replica_; }
+  void OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) override;
+  Vec Push(Host& host) override { return replica_; }
+  void OnAnswer(Vec answer, Host& host) override;
+
+ private:
+  OwnStep step_;
+  Vec replica_;
+};
+
+class ElasticServer final : public ServerRule {
+ public:
+  // As long as its range: the centre and where it moves to, an update that comes, and two answers,
+  // one of which may have been an update.
+  static constexpr int64_t kVectors = 5;
+
+  // Alpha by nominal round.
+  explicit ElasticServer(LearningRate alpha) : alpha_(std::move(alpha)) {}
+
+  void Start(ReplicaRange range, Host& host) override { size_ = range.size; }
+  Moved Apply(const Update& update, Vec weights, Host& host) override;
+
+ private:
+  const LearningRate alpha_;
+  int64_t size_ = 0;
+};
+
+void ElasticReplica::Start(Vec model, Host& host) {
+  replica_ = model;
+  step_.Start(host);
+}
+
+void ElasticReplica::OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) {
+  const Vec stepped = step_.Take(replica_, gradient, step, nominal_round, host);
+  host.Drop(std::exchange(replica_, stepped));
+}
+
+void ElasticReplica::OnAnswer(Vec answer, Host& host) {
+  const Part moved{answer, 0, host.replica_size()};
+  const Term terms[] = {{1.0, {replica_, 0, host.replica_size()}}, {-1.0, moved}};
+  host.Combine(moved, terms);
+  host.Drop(std::exchange(replica_, answer));
+}
+
+ServerRule::Moved ElasticServer::Apply(const Update& update, Vec weights, Host& host) {
+  const Part centre{weights, 0, size_};
+  const Part pull{update.vector, 0, size_};
+  const double alpha = alpha_(update.nominal_round);
+  const Term difference[] = {{alpha, pull}, {-alpha, centre}};
+  host.Combine(pull, difference);
+  const Vec moved = host.New(size_, "the moved centre");
+  const Term sum[] = {{1.0, centre}, {1.0, pull}};
+  host.Combine({moved, 0, size_}, sum);
+  host.Drop(weights);
+  return {.weights = moved, .answer = update.vector};
+}
 
 bool IsAsync(const Spec& spec) { return !spec.arguments.empty() && spec.arguments[0] == "async"; }
 

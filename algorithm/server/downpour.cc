@@ -1,19 +1,107 @@
-// Asynchronous servers for accumulated updates, registered: DOWNPOUR and ADAG.
+// Asynchronous servers for accumulated updates: DOWNPOUR (Dean et al. 2012) and ADAG (Hermans,
+// Spanakis and Möckel 2017, arXiv:1710.02368).
+//
+// A worker takes several steps of its own, gives the servers their sum, and goes on with the
+// weights. A server adds the sum (DOWNPOUR), or the sum divided by the window (ADAG).
+//
+// Of batch-norm statistics, which must stay averages, a worker gives those that it has, and a
+// server's move towards them, by one part in as many as there are workers.
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "algorithm/algorithm_kind.h"
-#include "algorithm/server/accumulated_updates.h"
-#include "algorithm/server/async_server.h"
-#include "algorithm/server/async_worker.h"
+#include "algorithm/local/local_optimizer.h"
+#include "algorithm/server/async_parameter_server.h"
 #include "algorithm/server/shard_layout.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {
+
+class WindowPusher final : public WorkerRule {
+ public:
+  // Beside the optimizer's state: the weights, its own model, and the gradient.
+  static constexpr int64_t kVectors = 3;
+
+  explicit WindowPusher(LearningRate learning_rate) : step_(std::move(learning_rate)) {}
+
+  void Start(Vec model, Host& host) override;
+  Vec model() const override { return model_; }
+  void OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) override;
+  Vec Push(Host& host) override;
+  void OnAnswer(Vec answer, Host& host) override;
+
+ private:
+  OwnStep step_;
+  Vec weights_;  // the servers', as they were
+  Vec model_;    // the same vector before the first step
+};
+
+class AddingServer final : public ServerRule {
+ public:
+  // Adds that part of an update; `workers` give them.
+  AddingServer(double part, Rank workers) : part_(part), workers_(workers) {}
+
+  void Start(ReplicaRange range, Host& host) override;
+  Moved Apply(const Update& update, Vec weights, Host& host) override;
+
+ private:
+  const double part_;
+  const Rank workers_;
+  int64_t size_ = 0;
+  int64_t parameters_ = 0;  // of these; buffers follow them
+};
+
+// out <- sum of two, unless there is nothing to sum.
+void Sum(Part out, Term first, Term second, Host& host) {
+  const Term terms[] = {first, second};
+  if (out.size > 0) host.Combine(out, terms);
+}
+
+void WindowPusher::Start(Vec model, Host& host) {
+  weights_ = model_ = model;
+  step_.Start(host);
+}
+
+void WindowPusher::OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) {
+  const Vec stepped = step_.Take(model_, gradient, step, nominal_round, host);
+  if (model_ != weights_) host.Drop(model_);
+  model_ = stepped;
+}
+
+// Nobody has seen the last step's model: the update takes its place.
+Vec WindowPusher::Push(Host& host) {
+  const auto [offset, size] = host.parameters();
+  const Part update{model_, offset, size};
+  Sum(update, {1.0, update}, {-1.0, {weights_, offset, size}}, host);
+  host.Drop(std::exchange(weights_, Vec{}));
+  return model_;
+}
+
+void WindowPusher::OnAnswer(Vec answer, Host& host) {
+  host.Drop(model_);
+  weights_ = model_ = answer;
+}
+
+void AddingServer::Start(ReplicaRange range, Host& host) {
+  size_ = range.size;
+  parameters_ = std::clamp<int64_t>(host.parameters().size - range.offset, 0, range.size);
+}
+
+ServerRule::Moved AddingServer::Apply(const Update& update, Vec weights, Host& host) {
+  const Vec moved = update.vector;
+  const auto parameters = [&](Vec vector) { return Part{vector, 0, parameters_}; };
+  const auto buffers = [&](Vec vector) { return Part{vector, parameters_, size_ - parameters_}; };
+  Sum(parameters(moved), {1.0, parameters(weights)}, {part_, parameters(moved)}, host);
+  const double share = 1.0 / workers_;
+  Sum(buffers(moved), {1.0 - share, buffers(weights)}, {share, buffers(moved)}, host);
+  host.Drop(weights);
+  return {.weights = moved};
+}
 
 constexpr char kAdag[] = "adag";
 

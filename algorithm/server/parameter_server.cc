@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 PsWorker::PsWorker(ShardLayout shards, AlgorithmOptions options)

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/event.h"
-#include "algorithm/local/optimizer_state.h"
+#include "algorithm/local/local_optimizer.h"
 #include "algorithm/server/shard_layout.h"
 #include "base/ids.h"
 #include "kernels/vector/vector_handle.h"

@@ -1,5 +1,11 @@
-// Parameter servers that step along gradients, synchronous or not.
+// Parameter servers that step along gradients, synchronous (parameter_server.h) or not.
+//
+// Asynchronous SGD (ASGD; Dean et al. 2012, Lian et al. 2015, arXiv:1506.08272): a worker gives its
+// gradient, at the weights that it had last, and a server steps along it, x' = x - lr u(g). DynSGD
+// (Jiang et al. 2017) divides the update by one more than its staleness: the learning rate, so that
+// batch-norm statistics stay averages.
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -9,16 +15,84 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
-#include "algorithm/server/async_server.h"
-#include "algorithm/server/async_worker.h"
-#include "algorithm/server/asynchronous_sgd.h"
+#include "algorithm/server/async_parameter_server.h"
 #include "algorithm/server/parameter_server.h"
 #include "algorithm/server/shard_layout.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {
+
+// Keeps no state of the optimizer, and two replicas: weights and gradient, or what answers it.
+class GradientPusher final : public WorkerRule {
+ public:
+  static constexpr int64_t kVectors = 2;
+
+  void Start(Vec model, Host& host) override { weights_ = model; }
+  Vec model() const override { return weights_; }
+  void OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) override;
+  Vec Push(Host& host) override;
+  void OnAnswer(Vec answer, Host& host) override;
+
+ private:
+  Vec weights_;
+  Vec gradient_;
+};
+
+// The learning rate is that of the nominal round: a schedule means the same part of the run as of
+// any other algorithm, however fast a worker is.
+class SteppingServer final : public ServerRule {
+ public:
+  // `adaptive`: DynSGD.
+  SteppingServer(LearningRate learning_rate, bool adaptive)
+      : learning_rate_(std::move(learning_rate)), adaptive_(adaptive) {}
+
+  void Start(ReplicaRange range, Host& host) override;
+  Moved Apply(const Update& update, Vec weights, Host& host) override;
+
+ private:
+  const LearningRate learning_rate_;
+  const bool adaptive_;
+  ReplicaRange range_;
+  Vec state_;
+};
+
+void GradientPusher::OnGradient(Vec gradient, Round, Round, Host&) { gradient_ = gradient; }
+
+// The old weights make room for the new ones.
+Vec GradientPusher::Push(Host& host) {
+  host.Drop(std::exchange(weights_, Vec{}));
+  return gradient_;
+}
+
+void GradientPusher::OnAnswer(Vec answer, Host& host) {
+  for (const Vec old : {std::exchange(weights_, answer), std::exchange(gradient_, Vec{})}) {
+    if (old) host.Drop(old);
+  }
+}
+
+void SteppingServer::Start(ReplicaRange range, Host& host) {
+  range_ = range;
+  state_ = host.NewOptimizerState(range);
+}
+
+// In the memory of the gradient.
+ServerRule::Moved SteppingServer::Apply(const Update& update, Vec weights, Host& host) {
+  const double divisor = adaptive_ ? static_cast<double>(update.staleness + 1) : 1;
+  const Term own{1.0, {weights, 0, range_.size}};
+  host.Step({.range = range_,
+             .out = update.vector,
+             .mix = {&own, 1},
+             .own = weights,
+             .gradient = update.vector,
+             .state = state_,
+             .step = update.version,
+             .learning_rate = learning_rate_(update.nominal_round) / divisor});
+  host.Drop(weights);
+  return {.weights = update.vector};
+}
 
 constexpr int64_t kWindow = 1;  // gradients in an update
 constexpr char kAsync[] = "async";

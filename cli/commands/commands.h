@@ -1,10 +1,14 @@
-// The commands of the program: NAME_command.cc has `grapevine NAME`.
+// The commands of the program, NAME_command.cc has `grapevine NAME`, and the flag that those share
+// which print tables.
 //
-// Each is declared on `line` before that runs, and carried out by it when it is chosen.
+// Each command is declared on `line` before that runs, and carried out by it when it is chosen.
 #ifndef GRAPEVINE_CLI_COMMANDS_COMMANDS_H_
 #define GRAPEVINE_CLI_COMMANDS_COMMANDS_H_
 
+#include <string>
+
 #include "cli/flags/command_line.h"
+#include "report/table.h"
 
 namespace grapevine {
 
@@ -26,6 +30,13 @@ void AddReplayCommand(CommandLine& line);
 void AddEvalCommand(CommandLine& line);
 // The versions of this program and its parts; also --version.
 void AddVersionCommand(CommandLine& line);
+
+// Declares --format on `command`, which prints a table; its help continues with the names. `name`
+// outlives the command line.
+void AddTableFormatFlag(Command command, const std::string& help, std::string* name);
+
+// Of a name that the flag accepted; CHECKs that it is one.
+TableFormat TableFormatNamed(const std::string& name);
 
 }  // namespace grapevine
 

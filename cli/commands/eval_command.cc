@@ -8,14 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/registry.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "cli/commands/commands.h"
-#include "model/data/prefetched_batches.h"
+#include "model/data/dataset_batches.h"
 #include "model/datasets/dataset_kind.h"
 #include "model/files/safetensors.h"
 #include "model/networks/network_kind.h"
-#include "model/problem/network_evaluation.h"
-#include "run/config/flag_error.h"
+#include "model/problem/network_problem.h"
+#include "run/config/resolved_config.h"
 
 namespace grapevine {
 namespace {

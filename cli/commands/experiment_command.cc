@@ -4,11 +4,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "cli/flags/config_flags.h"
-#include "cli/terminal/json_lines.h"
 #include "cli/terminal/logging.h"
-#include "run/config/flag_error.h"
 #include "run/config/resolved_config.h"
 
 namespace grapevine {

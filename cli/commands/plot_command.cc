@@ -6,15 +6,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/failure.h"
 #include "base/registry.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/table_format_flag.h"
 #include "cli/terminal/text_output.h"
-#include "report/figure.h"
 #include "report/plot.h"
-#include "report/plot_kind.h"
 #include "report/table.h"
 
 namespace grapevine {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "cli/commands/commands.h"
 #include "experiment/simulated/replayed_run.h"
 #include "run/recording/recording.h"

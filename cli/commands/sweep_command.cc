@@ -7,12 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "cli/terminal/progress.h"
 #include "report/sweep_table.h"
 #include "run/config/config_field.h"
-#include "run/config/flag_error.h"
+#include "run/config/resolved_config.h"
 #include "run/records/run_directory.h"
 #include "run/records/sweep_directory.h"
 

@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <cmath>
+#include <complex>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,22 +10,255 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/registry.h"
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/topology_report.h"
 #include "cli/terminal/text_output.h"
-#include "run/config/flag_error.h"
+#include "run/config/resolved_config.h"
 #include "topology/files/graph_formats.h"
 #include "topology/spectrum/spectrum.h"
 #include "topology/topology.h"
-#include "topology/topology_kind.h"
 #include "topology/weights/mixing.h"
-#include "topology/weights/mixing_kind.h"
 
 namespace grapevine {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string Number(double value) { return absl::StrFormat("%.6g", value); }
+
+std::string Rounds(double rounds) {
+  return std::isinf(rounds) ? "never" : absl::StrFormat("%.0f", std::ceil(rounds - 1e-9));
+}
+
+const char* MethodName(Spectrum::Method method) {
+  switch (method) {
+    case Spectrum::Method::kClosedForm:
+      return "closed form";
+    case Spectrum::Method::kDense:
+      return "dense";
+    case Spectrum::Method::kLanczos:
+      break;
+  }
+  return "lanczos";
+}
+
+// Lanczos bounds rho from below, within its residual.
+bool Unresolved(const Spectrum& spectrum) { return spectrum.residual > spectrum.gap(); }
+
+std::string Source(const Spectrum& spectrum) {
+  if (spectrum.method != Spectrum::Method::kLanczos) return MethodName(spectrum.method);
+  return absl::StrFormat("Lanczos, residual %.1e%s", spectrum.residual,
+                         Unresolved(spectrum) ? ": the gap is below it" : "");
+}
+
+std::string Degrees(const TopologySummary& summary) {
+  if (summary.degree_min == summary.degree_max) return absl::StrCat(summary.degree_max);
+  return absl::StrFormat("min %d, mean %.3g, max %d", summary.degree_min, summary.degree_mean,
+                         summary.degree_max);
+}
+
+std::string Sends(const TopologySummary& summary) {
+  if (summary.degree_min == summary.degree_max)
+    return absl::StrCat(summary.degree_max, " M a node");
+  return absl::StrFormat("up to %d M a node, %.3g M on average", summary.degree_max,
+                         summary.degree_mean);
+}
+
+std::string Eigenvalue(const std::complex<double>& value) {
+  return value.imag() == 0 ? Number(value.real())
+                           : absl::StrFormat("%.6g%+.6gi", value.real(), value.imag());
+}
+
+// "1, 0.804738 (2), 0.333333 (2), ...": the largest distinct ones and how often
+// they occur.
+std::string Eigenvalues(const Spectrum& spectrum) {
+  constexpr size_t kMaxGroups = 8;
+  std::vector<std::pair<std::string, int>> groups;
+  for (const auto& value : spectrum.eigenvalues) {
+    std::string text = Eigenvalue(value);
+    if (groups.empty() || groups.back().first != text) groups.emplace_back(std::move(text), 0);
+    ++groups.back().second;
+  }
+  const bool cut = groups.size() > kMaxGroups;
+  if (cut) groups.resize(kMaxGroups);
+  return absl::StrJoin(groups, ", ",
+                       [](std::string* out, const auto& group) {
+                         absl::StrAppend(out, group.first);
+                         if (group.second > 1) absl::StrAppend(out, " (", group.second, ")");
+                       }) +
+         (cut ? ", ... (--json has all)" : "");
+}
+
+// Why rho is 1.
+std::string WhyNever(const TopologySummary& summary) {
+  const Spectrum& spectrum = summary.product ? *summary.product : summary.spectrum;
+  constexpr double kNear = 1e-9;
+  int ones = 0;
+  bool minus_one = false;
+  for (const std::complex<double>& value : spectrum.eigenvalues) {
+    ones += std::abs(value - 1.0) < kNear ? 1 : 0;
+    minus_one |= std::abs(value + 1.0) < kNear;
+  }
+  if (ones > 1) return "rho is 1: the weights leave parts of the graph disconnected";
+  if (minus_one) {
+    return "rho is 1: the weights are bipartite, and two halves swap their values forever; "
+           "use --mixing=lazy";
+  }
+  return "rho is 1 up to rounding: disconnected, bipartite or periodic weights";
+}
+
+std::string Pace(const TopologySummary& summary) {
+  if (summary.exact) {
+    return absl::StrCat("gone after ", Rounds(summary.rounds_to_tenth),
+                        summary.rounds_to_tenth == 1 ? " round" : " rounds", " (exact average)");
+  }
+  if (std::isinf(summary.rounds_to_tenth))
+    return absl::StrCat("never vanishes: ", WhyNever(summary));
+  return absl::StrCat("a tenth after ", Unresolved(summary.spectrum) ? "at least " : "",
+                      Rounds(summary.rounds_to_tenth), " rounds",
+                      summary.contraction ? ", in expectation" : "");
+}
+
+std::string Schedule(const TopologySummary& summary) {
+  switch (summary.period) {
+    case 0:
+      return absl::StrCat("a new graph in every round; this is round ", summary.round);
+    case 1:
+      return "the same graph in every round";
+    default:
+      return absl::StrCat("repeats after ", summary.period, " rounds; this is round ",
+                          summary.round % summary.period);
+  }
+}
+
+using Lines = std::vector<std::pair<const char*, std::string>>;
+
+Lines Describe(const TopologySummary& summary) {
+  Lines lines = {
+      {"mixing", summary.mixing},
+      {"schedule", Schedule(summary)},
+      {"edges", absl::StrCat(summary.edges, summary.directed ? ", directed" : "")},
+      {"degree", Degrees(summary)},
+      {"sent per round", absl::StrCat(Sends(summary), " (M: one replica)")},
+      {"rho", absl::StrFormat("%.10g (%s)", summary.spectrum.rho, Source(summary.spectrum))},
+      {"spectral gap", Number(summary.spectrum.gap())}};
+  if (!summary.spectrum.eigenvalues.empty()) {
+    lines.emplace_back("eigenvalues", Eigenvalues(summary.spectrum));
+  }
+  if (summary.product) {
+    std::vector<std::string> rhos;
+    for (double rho : summary.rho_by_round) rhos.push_back(Number(rho));
+    lines.emplace_back("rho by round", absl::StrJoin(rhos, ", "));
+    lines.emplace_back("rho of a period", Number(summary.product->rho));
+  }
+  if (summary.contraction) {
+    lines.emplace_back("variance", absl::StrCat("times ", Number(*summary.contraction),
+                                                " a round in expectation (closed form)"));
+  }
+  lines.emplace_back("disagreement", Pace(summary));
+  return lines;
+}
+
+// Real eigenvalues as numbers, complex ones as [re, im].
+Json EigenvaluesJson(const Spectrum& spectrum) {
+  if (spectrum.eigenvalues.empty()) return nullptr;
+  Json values = Json::array();
+  for (const std::complex<double>& value : spectrum.eigenvalues) {
+    if (value.imag() == 0) {
+      values.push_back(value.real());
+    } else {
+      values.push_back({value.real(), value.imag()});
+    }
+  }
+  return values;
+}
+
+void AddSpectrum(const Spectrum& spectrum, Json* json) {
+  (*json)["rho"] = spectrum.rho;
+  (*json)["spectral_gap"] = spectrum.gap();
+  (*json)["eigenvalues"] = EigenvaluesJson(spectrum);
+  (*json)["method"] = MethodName(spectrum.method);
+  if (spectrum.method == Spectrum::Method::kLanczos) (*json)["residual"] = spectrum.residual;
+}
+
+Json Properties(const TopologySummary& summary) {
+  Json json = {{"topology", summary.topology},
+               {"mixing", summary.mixing},
+               {"nodes", summary.nodes},
+               {"directed", summary.directed},
+               {"period", summary.period},
+               {"round", summary.round},
+               {"degree", summary.degree_max},
+               {"degree_min", summary.degree_min},
+               {"degree_mean", summary.degree_mean}};
+  AddSpectrum(summary.spectrum, &json);
+  json["exact"] = summary.exact;
+  json["rounds_to_tenth"] = std::isinf(summary.rounds_to_tenth)
+                                ? Json(nullptr)
+                                : Json(std::ceil(summary.rounds_to_tenth - 1e-9));
+  if (summary.product) {
+    json["rho_by_round"] = summary.rho_by_round;
+    AddSpectrum(*summary.product, &json["period_product"]);
+  }
+  if (summary.contraction) json["expected_contraction"] = *summary.contraction;
+  return json;
+}
+
+// One topology in detail.
+std::string TopologyText(const TopologySummary& summary) {
+  std::string text = absl::StrCat(summary.topology, ", ", summary.nodes,
+                                  summary.nodes == 1 ? " node" : " nodes", "\n");
+  for (const auto& [name, value] : Describe(summary)) {
+    absl::StrAppend(&text, absl::StrFormat("  %-16s %s\n", name, value));
+  }
+  return text;
+}
+
+// Several side by side, one line each.
+std::string TopologyTable(const std::vector<TopologySummary>& summaries) {
+  int width = 8;
+  for (const TopologySummary& summary : summaries) {
+    width = std::max(width, static_cast<int>(summary.topology.size()));
+  }
+  std::string text =
+      absl::StrFormat("%-*s %7s %9s %7s %8s %9s %11s %7s %9s\n", width, "topology", "nodes",
+                      "edges", "degree", "period", "shrink", "1 - shrink", "rounds", "M sent");
+  for (const TopologySummary& summary : summaries) {
+    absl::StrAppend(
+        &text, absl::StrFormat("%-*s %7d %9d %7d %8s %9s %11s %7s %9s\n", width, summary.topology,
+                               summary.nodes, summary.edges, summary.degree_max,
+                               summary.period == 0 ? "endless" : absl::StrCat(summary.period),
+                               Number(summary.shrink), Number(1 - summary.shrink),
+                               Rounds(summary.rounds_to_tenth),
+                               Rounds(std::ceil(summary.rounds_to_tenth) * summary.degree_max)));
+  }
+  absl::StrAppend(&text,
+                  "shrink: what a round leaves of the disagreement in the long run (rho; the mean "
+                  "of a period)\nrounds, M sent: until a tenth is left, and the replicas a node "
+                  "sends for it\n");
+  return text;
+}
+
+// One JSON object (docs/topologies.md has its fields), the edges one by one.
+absl::Status WriteTopologyJson(const TopologySummary& summary, const Topology& topology,
+                               const TextSink& sink) {
+  std::string head = Properties(summary).dump();
+  head.back() = ',';
+  absl::Status status = sink(head + "\"edges\":[");
+  const char* separator = "";
+  if (status.ok()) {
+    status = ForEachEdge(topology, summary.round, [&](Rank from, Rank to) {
+      const std::string edge = absl::StrCat(separator, "[", from, ",", to, "]");
+      separator = ",";
+      return sink(edge);
+    });
+  }
+  return status.ok() ? sink("]}") : status;
+}
 
 struct TopologyOptions {
   std::string topologies = "ring";  // separated by commas

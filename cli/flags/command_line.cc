@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "base/failure.h"
 #include "base/registry.h"
+#include "base/status.h"
 #include "cli/terminal/text_output.h"
 
 namespace grapevine {

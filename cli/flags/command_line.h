@@ -77,7 +77,7 @@ class Command {
   // The end of the help: examples.
   void SetFooter(const std::string& text);
   // Runs `body` when this command is chosen. Its error is printed after the command's name, and
-  // the error's class (base/failure.h) is the exit code.
+  // the error's class (base/status.h) is the exit code.
   void OnChosen(std::function<absl::Status()> body);
 
  private:

@@ -6,9 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/failure.h"
 #include "base/registry.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "experiment/core/spec_help.h"
 #include "node/launch/launcher.h"
 #include "run/checkpoint/checkpoint_directory.h"

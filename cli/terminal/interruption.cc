@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

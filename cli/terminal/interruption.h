@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "system/file_descriptor.h"
-#include "system/signal_descriptor.h"
 
 namespace grapevine {
 

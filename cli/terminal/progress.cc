@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/units.h"
-#include "cli/terminal/json_lines.h"
+#include "cli/terminal/logging.h"
 
 namespace grapevine {
 namespace {

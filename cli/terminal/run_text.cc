@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "run/records/metrics.h"
 #include "run/records/run_directory.h"

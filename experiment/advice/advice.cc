@@ -1,15 +1,28 @@
 #include "experiment/advice/advice.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <limits>
+#include <memory>
+#include <thread>
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
-#include "base/status_macros.h"
+#include "base/status.h"
+#include "base/units.h"
+#include "experiment/core/experiment.h"
+#include "experiment/simulated/simulated_cluster.h"
 #include "run/config/config.pb.h"
-#include "topology/topology_kind.h"
+#include "sim/engine/sim_observer.h"
+#include "sim/engine/simulation.h"
+#include "sim/engine/vector_store.h"
+#include "system/mutex.h"
+#include "topology/spectrum/spectrum.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 namespace {
@@ -100,6 +113,236 @@ absl::StatusOr<CrossoverSearch> FindCrossovers(
     last = verdict;
   }
   return search;
+}
+
+namespace {
+
+class RoundClock final : public SimObserver {
+ public:
+  explicit RoundClock(const RoundTimingOptions& options) : options_(options) {}
+
+  absl::Status OnCut(const CutTimes& cut, Vec) override {
+    if (cut.round == options_.warm_up) begin_ = std::max(begin_, cut.now);
+    if (cut.round == options_.warm_up + options_.measured) end_ = std::max(end_, cut.now);
+    return absl::OkStatus();
+  }
+
+  double seconds_per_round() const {
+    return SecondsOfNanoseconds(end_ - begin_) / static_cast<double>(options_.measured);
+  }
+
+ private:
+  const RoundTimingOptions options_;
+  Nanoseconds begin_ = 0;
+  Nanoseconds end_ = 0;
+};
+
+// A candidate that can be formed.
+struct Contender {
+  Candidate candidate;
+  std::unique_ptr<Experiment> experiment;
+  RoundTimingOptions timing;
+  double round_share = 1;  // rounds for as many gradients as there are nodes
+};
+
+// Enough for a steady state. Gossip: what slows one node reaches the next in a round,
+// so that a whole ring must have heard of it; schedules have periods of some tens at
+// most. Centralized rounds begin alike after the first. Drawn times need a mean.
+RoundTimingOptions Timing(const Candidate& candidate, const Config& config) {
+  constexpr Round kMaxWarmUp = 256, kGossipRounds = 60, kCentralizedRounds = 6;
+  const bool drawn =
+      absl::StrContains(config.compute(), ":") || absl::StartsWith(config.straggler(), "p=") ||
+      config.loss() > 0 ||
+      ParseDuration(config.jitter()).value_or(std::chrono::nanoseconds(0)).count() > 0;
+  RoundTimingOptions timing;
+  timing.warm_up = candidate.centralized ? 2 : std::min<Round>(2 * config.nodes(), kMaxWarmUp);
+  timing.measured = candidate.centralized ? kCentralizedRounds : kGossipRounds;
+  if (drawn) timing.measured = 4 * kGossipRounds;
+  return timing;
+}
+
+absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config config,
+                                        const AdviceRunOptions& options) {
+  config.set_topology(candidate.topology);
+  config.set_algorithm(candidate.algorithm);
+  Contender contender{.candidate = candidate, .timing = Timing(candidate, config)};
+  contender.timing.interrupted = options.interrupted;
+  config.clear_epochs();
+  config.set_batch_schedule("none");  // rounds of the first batch are compared
+  config.set_rounds(contender.timing.warm_up + contender.timing.measured);
+  ASSIGN_OR_RETURN(const Rank workers, WorkerCount(candidate.algorithm, config.nodes()));
+  contender.round_share = static_cast<double>(config.nodes()) / workers;
+  ASSIGN_OR_RETURN(contender.experiment, Experiment::Build(config));
+  return contender;
+}
+
+// Seconds of every contender for as many gradients as there are nodes, on `cluster`. `on_timed`
+// is called after each.
+absl::StatusOr<std::vector<double>> TimeAll(
+    const std::vector<Contender>& contenders, const Config& cluster,
+    const AdviceRunOptions& options,
+    const std::function<void(const Candidate&)>& on_timed = nullptr) {
+  std::vector<double> seconds(contenders.size());
+  absl::Status status;
+  Mutex mutex;
+  size_t next = 0;
+  const auto work = [&] {
+    while (true) {
+      size_t mine;
+      {
+        MutexLock lock(mutex);
+        if (next == contenders.size() || !status.ok()) return;
+        mine = next++;
+      }
+      const Contender& contender = contenders[mine];
+      const absl::StatusOr<double> time =
+          TimeRounds(*contender.experiment, cluster, contender.timing);
+      MutexLock lock(mutex);
+      if (time.ok()) {
+        seconds[mine] = *time * contender.round_share;
+        if (on_timed) on_timed(contender.candidate);
+      } else {
+        status.Update(time.status());
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < options.threads; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  RETURN_IF_ERROR(status);
+  return seconds;
+}
+
+absl::Status AddMemory(const Experiment& experiment, CandidateResult* result) {
+  ASSIGN_OR_RETURN(const int64_t elements,
+                   LargestMemory(result->candidate.algorithm, experiment.mixing().topology(),
+                                 experiment.layout().size, experiment.optimizer().state_vectors()));
+  result->memory = elements * static_cast<int64_t>(sizeof(float));
+  return absl::OkStatus();
+}
+
+absl::Status Mix(const Experiment& experiment, CandidateResult* result) {
+  if (result->candidate.centralized) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const TopologySummary summary, Summarize(experiment.mixing(), 0));
+  result->rounds_to_mix = summary.rounds_to_tenth;
+  result->gap = 1 - summary.shrink;
+  return absl::OkStatus();
+}
+
+// The best time of a centralized method over the best of gossip, on a cluster.
+absl::StatusOr<double> Advantage(const std::vector<Contender>& contenders, const Config& cluster,
+                                 const AdviceRunOptions& options) {
+  ASSIGN_OR_RETURN(const std::vector<double> seconds, TimeAll(contenders, cluster, options));
+  double gossip = std::numeric_limits<double>::infinity();
+  double centralized = gossip;
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    double& best = contenders[i].candidate.centralized ? centralized : gossip;
+    best = std::min(best, seconds[i]);
+  }
+  return centralized / gossip;
+}
+
+// The crossovers over what `place` sets, called `what` ("bandwidth").
+absl::StatusOr<CrossoverSearch> Search(const std::vector<Contender>& contenders,
+                                       const Config& config, const AdviceRunOptions& options,
+                                       const char* what, double low, double high,
+                                       const std::function<std::string(double, Config*)>& place) {
+  int looked_at = 0;
+  return FindCrossovers(low, high, [&](double value) -> absl::StatusOr<double> {
+    Config cluster = config;
+    const std::string text = place(value, &cluster);
+    absl::StatusOr<double> advantage = Advantage(contenders, cluster, options);
+    if (advantage.ok() && options.on_progress) {
+      options.on_progress(absl::StrCat("crossovers: ", what, " ", text, " looked at, ", ++looked_at,
+                                       " of at least ", kScanPoints));
+    }
+    return advantage;
+  });
+}
+
+absl::Status SearchCrossovers(const std::vector<Contender>& contenders, const Config& config,
+                              const AdviceRunOptions& options, ClusterAdvice* advice) {
+  ASSIGN_OR_RETURN(CrossoverSearch bandwidth,
+                   Search(contenders, config, options, "bandwidth", kLowestBandwidth,
+                          kHighestBandwidth, [](double bits, Config* cluster) {
+                            cluster->set_bandwidth(FormatBandwidth(std::llround(bits)));
+                            return FormatBandwidth(ThreeDigits(std::llround(bits)));
+                          }));
+  ASSIGN_OR_RETURN(CrossoverSearch latency,
+                   Search(contenders, config, options, "latency", kLowestLatency, kHighestLatency,
+                          [](double seconds, Config* cluster) {
+                            cluster->set_latency(FormatDuration(
+                                std::chrono::nanoseconds(std::llround(1e9 * seconds))));
+                            return HumanDuration(seconds);
+                          }));
+  advice->bandwidth = std::move(bandwidth);
+  advice->latency = std::move(latency);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
+                                  const RoundTimingOptions& options) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<SimulatedCluster> made, SimulatedCluster::Make(cluster));
+  const auto course = experiment.NewCourse();
+  const auto compute = experiment.MakeCompute(course.get());
+  PhantomVectors vectors(experiment.layout().size, experiment.optimizer().step_vectors());
+  RoundClock clock(options);
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Simulation> simulation,
+      Simulation::Make(
+          made->options(experiment),
+          {.make_network = [&](AlarmClock* alarms) { return made->network().Make(alarms); },
+           .make_algorithm =
+               [&](Rank rank) { return experiment.MakeAlgorithm(rank, course.get()); },
+           .vectors = &vectors,
+           .compute = compute.get(),
+           .effects = made->effects(),
+           .observer = &clock,
+           .interrupted = options.interrupted}));
+  RETURN_IF_ERROR(simulation->Run(options.warm_up + options.measured));
+  return clock.seconds_per_round();
+}
+
+absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRunOptions& options) {
+  // Errors of the network are reported before any candidate is blamed.
+  RETURN_IF_ERROR(SimulatedCluster::Make(config).status());
+  ClusterAdvice result;
+  std::vector<Contender> contenders;
+  for (const Candidate& candidate : AdviceCandidates(config.nodes())) {
+    absl::StatusOr<Contender> contender = MakeContender(candidate, config, options);
+    if (contender.ok()) {
+      contenders.push_back(*std::move(contender));
+    } else {
+      result.left_out.emplace_back(candidate, contender.status());
+    }
+  }
+  if (contenders.empty()) return result.left_out.front().second;
+  size_t timed = 0;
+  ASSIGN_OR_RETURN(const std::vector<double> seconds,
+                   TimeAll(contenders, config, options, [&](const Candidate& candidate) {
+                     if (!options.on_progress) return;
+                     options.on_progress(absl::StrCat(++timed, "/", contenders.size(),
+                                                      " candidates timed: ", candidate.name()));
+                   }));
+  std::vector<CandidateResult> results;
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    CandidateResult ranked{.candidate = contenders[i].candidate, .seconds = seconds[i]};
+    RETURN_IF_ERROR(Mix(*contenders[i].experiment, &ranked));
+    RETURN_IF_ERROR(AddMemory(*contenders[i].experiment, &ranked));
+    results.push_back(std::move(ranked));
+  }
+  result.advice = Advise(std::move(results));
+  if (!result.advice.best_gossip || !result.advice.best_centralized) {
+    result.no_crossovers = "one side has no candidate for this many nodes";
+  } else if (absl::StartsWith(config.network(), "file:")) {
+    result.no_crossovers = "the network's file fixes bandwidths and latencies";
+  } else {
+    RETURN_IF_ERROR(SearchCrossovers(contenders, config, options, &result));
+  }
+  return result;
 }
 
 }  // namespace grapevine

@@ -1,19 +1,28 @@
-// Recommends a topology and an algorithm from the times that all candidates would take, and finds
-// where, along a quantity such as bandwidth, the winning side changes.
+// The work behind `grapevine sim --advise`: times the rounds of every candidate on a simulated
+// cluster, recommends a topology and an algorithm from these times, and finds where, along a
+// quantity such as bandwidth, the winning side changes, gossip or centralized methods. No learning,
+// no files.
 //
-// Thread-safety: pure functions over values.
+// Thread-safety: functions are safe from any thread; all but TimeRounds and AdviseCluster, which
+// simulate, are pure.
 #ifndef GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_H_
 #define GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "algorithm/event.h"
 #include "base/ids.h"
+#include "experiment/core/experiment.h"
+#include "run/config/config.pb.h"
 
 namespace grapevine {
 
@@ -27,7 +36,7 @@ struct Candidate {
 };
 
 // The candidates for n nodes: what each registered algorithm advises for n, gossip on each graph
-// that a registered topology advises (algorithm/algorithm_kind.h, topology/topology_kind.h). Some
+// that a registered topology advises (algorithm/algorithm_kind.h, topology/topology.h). Some
 // do not exist for some n; building them says so.
 std::vector<Candidate> AdviceCandidates(Rank nodes);
 
@@ -84,6 +93,47 @@ absl::StatusOr<CrossoverSearch> FindCrossovers(
     double low, double high, const std::function<absl::StatusOr<double>(double)>& advantage);
 
 inline constexpr int kScanPoints = 11;
+
+struct RoundTimingOptions {
+  Round warm_up = 8;    // rounds before the clock starts
+  Round measured = 32;  // above 0
+  // Ends the run with kInterrupted once set.
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+// Mean seconds per round, from when the last worker has completed the warm-up to when the last
+// one has completed the measured rounds. The experiment has a phantom model; of `cluster` only
+// the cluster's settings matter (network, bandwidth, latency ...).
+absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
+                                  const RoundTimingOptions& options);
+
+struct AdviceRunOptions {
+  int threads = 1;
+  const std::atomic<bool>* interrupted = nullptr;
+  // What was just completed, "3/19 candidates timed: allreduce:tree"; from one thread at a time.
+  std::function<void(const std::string&)> on_progress;
+};
+
+struct ClusterAdvice {
+  Advice advice;
+  // Candidates that the nodes cannot form, and why.
+  std::vector<std::pair<Candidate, absl::Status>> left_out;
+  // Over bandwidth in bits a second, at the network's latency, and over latency in seconds, at
+  // its bandwidth. Absent if the network's file fixes them, or if a side has no candidate;
+  // `no_crossovers` says which.
+  std::optional<CrossoverSearch> bandwidth;
+  std::optional<CrossoverSearch> latency;
+  std::string no_crossovers;
+};
+
+// The ranges searched: bits a second, and seconds.
+inline constexpr double kLowestBandwidth = 1e6, kHighestBandwidth = 1e11;
+inline constexpr double kLowestLatency = 1e-6, kHighestLatency = 1e-1;
+
+// `config` is resolved, with a phantom model and --compute; each candidate replaces its topology,
+// algorithm and rounds. Errors: kUsage and kInput for the network, the first candidate's if none
+// can be formed, kInterrupted.
+absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRunOptions& options);
 
 }  // namespace grapevine
 

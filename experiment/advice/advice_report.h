@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "experiment/advice/advice_run.h"
+#include "experiment/advice/advice.h"
 
 namespace grapevine {
 

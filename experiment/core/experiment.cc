@@ -1,30 +1,68 @@
 #include "experiment/core/experiment.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "algorithm/algorithm_kind.h"
 #include "algorithm/membership/resilient_algorithm.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
-#include "experiment/core/dealt_objective.h"
+#include "algorithm/view.h"
+#include "base/status.h"
 #include "experiment/core/experiment_problem.h"
-#include "experiment/core/model_settings.h"
-#include "experiment/core/optimizer_fit.h"
+#include "experiment/core/run_course.h"
 #include "experiment/core/run_plan.h"
+#include "experiment/core/setting_checks.h"
 #include "model/files/safetensors.h"
-#include "model/problem/accumulated_objective.h"
-#include "model/problem/clipped_objective.h"
-#include "model/problem/normed_objective.h"
-#include "optim/schedule.h"
-#include "run/config/configured_stragglers.h"
-#include "run/config/flag_error.h"
+#include "model/problem/objective.h"
+#include "model/problem/objective_wrappers.h"
+#include "optim/learning_rate.h"
+#include "run/config/config_values.h"
+#include "run/config/resolved_config.h"
 
 namespace grapevine {
 namespace {
+
+// An objective whose node takes over its part of the data of those who are lost, as soon as it
+// comes to a round of a view without them (RunCourse::GoOn).
+//
+// Thread-compatible, as the objective inside.
+class DealtObjective final : public ForwardingObjective {
+ public:
+  // The course outlives this.
+  DealtObjective(std::unique_ptr<Objective> objective, const RunCourse* course)
+      : ForwardingObjective(std::move(objective)), course_(course) {}
+
+  absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override {
+    return GradientInParts(replica, round, gradient, nullptr);
+  }
+  absl::StatusOr<double> GradientInParts(const float* replica, int64_t round, float* gradient,
+                                         const FinalFrom& final_from) override;
+  double ReadyAt(int64_t from, int64_t round) const override {
+    return inside().ReadyAt(from, round);
+  }
+
+ private:
+  const RunCourse* const course_;
+  uint32_t dealt_ = 0;  // the epoch of the view among whose members the data are dealt
+};
+
+absl::StatusOr<double> DealtObjective::GradientInParts(const float* replica, int64_t round,
+                                                       float* gradient,
+                                                       const FinalFrom& final_from) {
+  // Not those of later rounds: another node of this process may be ahead.
+  for (std::optional<View> view = course_->ViewAfter(dealt_); view && view->from <= round;
+       view = course_->ViewAfter(dealt_)) {
+    DealAgain(view->from, view->members);
+    dealt_ = view->epoch;
+  }
+  return Inside(replica, round, gradient, final_from);
+}
 
 // Receive buffers for a second round are posted if they take no more than this.
 constexpr int64_t kEagerWindowBytes = int64_t{64} << 20;

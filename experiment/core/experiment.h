@@ -16,22 +16,19 @@
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/membership/view_mixing.h"
-#include "algorithm/number_check.h"
+#include "algorithm/receiving.h"
 #include "experiment/core/experiment_problem.h"
 #include "experiment/core/run_course.h"
-#include "experiment/core/run_horizon.h"
 #include "experiment/core/run_plan.h"
 #include "kernels/vector/replica_layout.h"
 #include "model/network/compute_context.h"
 #include "model/problem/objective.h"
 #include "model/problem/problem.h"
+#include "optim/learning_rate.h"
 #include "optim/optimizer.h"
-#include "optim/rate_scaling.h"
-#include "optim/schedule.h"
 #include "run/chaos/fault_schedule.h"
 #include "run/config/config.pb.h"
 #include "run/timing/compute_time.h"
-#include "run/timing/straggler.h"
 #include "topology/weights/mixing.h"
 
 namespace grapevine {
@@ -40,7 +37,7 @@ namespace grapevine {
 class Experiment {
  public:
   // Loads the data set; with a `cache`, several experiments share it. `config` is valid
-  // (run/config/config_validate.h). Errors are kUsage and name the flag with its value, or kInput
+  // (run/config/config_resolve.h). Errors are kUsage and name the flag with its value, or kInput
   // and name the file.
   static absl::StatusOr<std::unique_ptr<Experiment>> Build(const Config& config,
                                                            DatasetCache* cache = nullptr);
@@ -72,7 +69,7 @@ class Experiment {
   double learning_rate() const {
     return config_.lr() * (rate_scaling_ ? rate_scaling_->factor : 1);
   }
-  // Of a neighbour's message (algorithm/number_check.h).
+  // Of a neighbour's message (algorithm/receiving.h).
   double max_norm() const { return config_.has_max_norm() ? config_.max_norm() : kAnyNorm; }
   // Which model is evaluated.
   EvaluatedModel evaluated() const { return evaluated_; }

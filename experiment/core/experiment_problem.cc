@@ -12,17 +12,16 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
 #include "base/registry.h"
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "experiment/core/run_plan.h"
-#include "model/data/prefetched_batches.h"
+#include "model/data/dataset_batches.h"
 #include "model/networks/network_kind.h"
 #include "model/problem/network_problem.h"
 #include "model/problem/problem.h"
 #include "optim/run_position.h"
-#include "run/config/flag_error.h"
+#include "run/config/resolved_config.h"
 
 namespace grapevine {
 namespace {

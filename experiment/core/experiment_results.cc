@@ -1,11 +1,14 @@
 #include "experiment/core/experiment_results.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
+#include "base/units.h"
 #include "model/files/safetensors.h"
 
 namespace grapevine {
@@ -108,6 +111,48 @@ Summary SummaryOf(const Experiment& experiment, const RunPlan& plan, const RunMe
     summary.samples_per_s = static_cast<double>(samples) / latest.time_s;
   }
   return summary;
+}
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+double InSeconds(nanoseconds time) {
+  return SecondsOfNanoseconds(static_cast<double>(time.count()));
+}
+
+// Without the empty ones at the end.
+std::vector<int64_t> Counts(const Staleness& staleness) {
+  std::vector<int64_t> counts(staleness.buckets().begin(), staleness.buckets().end());
+  while (!counts.empty() && counts.back() == 0) counts.pop_back();
+  return counts;
+}
+
+}  // namespace
+
+void NodeLedger::Add(nanoseconds time, NodeWork* work) {
+  work->time = time - std::exchange(time_, time);
+  gradients_ += work->gradients;
+  gradient_ += work->gradient;
+}
+
+void NodeLedger::Describe(const NodeWork& work, const Staleness& staleness,
+                          NodeMetrics* line) const {
+  line->gradients_total = gradients_;
+  line->idle_s = InSeconds(std::max(nanoseconds(0), work.time - work.gradient));
+  if (staleness.gradients() == 0) return;
+  line->staleness_mean = staleness.mean();
+  line->staleness_max = staleness.greatest();
+  line->staleness = Counts(staleness);
+}
+
+NodeTotals NodeLedger::totals(const Staleness& staleness) const {
+  return {.gradients = gradients_,
+          .gradient_s = InSeconds(gradient_),
+          .time_s = InSeconds(time_),
+          .applied = staleness.gradients(),
+          .staleness_mean = staleness.mean(),
+          .staleness_max = staleness.greatest()};
 }
 
 }  // namespace grapevine

@@ -1,18 +1,24 @@
 // The results of an experiment, by real or by simulated nodes: how good its models are, where
-// they are kept, and the summary of its measurements.
+// they are kept, what each node did in all, and the summary of its measurements.
+//
+// Functions are safe from any thread, on different models; a ledger belongs to one.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_RESULTS_H_
 #define GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_RESULTS_H_
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "algorithm/async_gradients.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/run_plan.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/averaged_model.h"
 #include "model/problem/problem.h"
+#include "run/records/measurement.h"
 #include "run/records/metrics.h"
 
 namespace grapevine {
@@ -33,6 +39,28 @@ absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const Share
 // this plan. `latest` has the last values, `met` the first that met --target-accuracy, if any did.
 Summary SummaryOf(const Experiment& experiment, const RunPlan& plan, const RunMetrics& latest,
                   const std::optional<RunMetrics>& met);
+
+// What one node has done in all, in a run whose nodes share a budget of gradients
+// (algorithm/async_gradients.h) and so differ in it: how many gradients it computed, how long none
+// was being computed. Real and simulated nodes keep it; how stale the gradients were that the node
+// applied, their drivers know.
+//
+// Thread-compatible.
+class NodeLedger {
+ public:
+  // What the node did until `time` after the start of the run, since the last call. `work` then
+  // has all of that time, also what lies between boundaries and cuts.
+  void Add(std::chrono::nanoseconds time, NodeWork* work);
+  // Adds the totals to the node's line about that work.
+  void Describe(const NodeWork& work, const Staleness& staleness, NodeMetrics* line) const;
+
+  NodeTotals totals(const Staleness& staleness) const;
+
+ private:
+  int64_t gradients_ = 0;
+  std::chrono::nanoseconds gradient_{};
+  std::chrono::nanoseconds time_{};
+};
 
 }  // namespace grapevine
 

@@ -1,24 +1,28 @@
-// The checkpoints of an experiment: when they are taken, what they say, and with which experiment a
-// run can go on from one. The same for real and simulated nodes.
+// The checkpoints of an experiment: when they are taken, what they say, with which experiment a run
+// can go on from one, and what it has behind it then. The same for real and simulated nodes.
 //
-// Thread-safety: pure functions; those that read files name them in their errors.
+// Thread-safety: the functions have no state; those that read files name them in their errors.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_RUN_CHECKPOINTS_H_
 #define GRAPEVINE_EXPERIMENT_CORE_RUN_CHECKPOINTS_H_
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/ids.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/run_course.h"
 #include "run/checkpoint/checkpoint_directory.h"
-#include "run/checkpoint/manifest.h"
+#include "run/checkpoint/checkpoint_files.h"
 #include "run/config/config.pb.h"
-#include "run/records/run_lock.h"
+#include "run/records/metrics.h"
+#include "run/records/run_directory.h"
 
 namespace grapevine {
 
@@ -58,6 +62,29 @@ absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time no
 // The error with which a run of so many rounds has ended, and how it can go on if it has a
 // checkpoint.
 absl::Status NamingCheckpoint(const std::string& run, Round rounds, absl::Status why);
+
+// What a run that goes on has behind it: its measurements, and what its evaluations have decided.
+struct RunSoFar {
+  // The lines of metrics.jsonl until the checkpoint's round.
+  std::vector<RunMetrics> measured;
+  // Where the batch grows at plateaus: what was settled, by ascending limits; else empty.
+  struct Settled {
+    Round limit;
+    int64_t growth;
+  };
+  std::vector<Settled> settled;
+};
+
+// Reads the metrics in `run`, and brings `horizon`, of this course, to where it was at the
+// checkpoint. kInput if an evaluation is missing, kUsage if nothing is left to do.
+absl::StatusOr<RunSoFar> ReadRunSoFar(const Experiment& experiment, const std::string& run,
+                                      const Checkpoint& checkpoint, const RunCourse& course,
+                                      RunHorizon* horizon);
+
+// The checkpoint of --resume, if it is given and the run can go on from it: before anything is
+// changed. Errors as ReadRunSoFar's and CheckpointToResume's; kOutput while another process writes
+// the run.
+absl::StatusOr<std::optional<Checkpoint>> CheckGoesOn(const Experiment& experiment);
 
 }  // namespace grapevine
 

@@ -6,9 +6,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
-#include "run/config/flag_error.h"
+#include "base/status.h"
+#include "run/config/resolved_config.h"
 
 namespace grapevine {
 namespace {

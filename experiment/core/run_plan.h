@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/gradient.h"
 #include "base/ids.h"
-#include "base/passes.h"
 #include "model/data/dataset.h"
 #include "optim/batch_schedule.h"
 #include "optim/run_position.h"

@@ -6,11 +6,11 @@
 #include "model/datasets/dataset_kind.h"
 #include "model/networks/network_kind.h"
 #include "model/problem/problem.h"
-#include "optim/optimizer_kind.h"
-#include "optim/schedule.h"
+#include "optim/learning_rate.h"
+#include "optim/optimizer.h"
 #include "sim/platform/platform_kind.h"
-#include "topology/topology_kind.h"
-#include "topology/weights/mixing_kind.h"
+#include "topology/topology.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine {
 namespace {

@@ -7,9 +7,8 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
-#include "node/identity/host_list.h"
+#include "base/status.h"
+#include "node/identity/identity.h"
 #include "system/machine_names.h"
 
 namespace grapevine {

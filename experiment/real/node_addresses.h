@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "node/discovery/coordinator_place.h"
+#include "node/discovery/discovery.h"
 #include "node/identity/host_address.h"
 #include "node/identity/identity.h"
 #include "run/config/config.pb.h"

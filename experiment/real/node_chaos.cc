@@ -9,10 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
-#include "run/chaos/chaos_record.h"
+#include "run/chaos/fault_timeline.h"
 
 namespace grapevine {
 namespace {

@@ -17,9 +17,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/ids.h"
-#include "node/transport/grpc/edge_faults.h"
+#include "node/transport/grpc/grpc_transport_options.h"
 #include "run/chaos/fault_timeline.h"
-#include "run/records/line_file.h"
+#include "run/records/output_file.h"
 #include "system/mutex.h"
 
 namespace grapevine {

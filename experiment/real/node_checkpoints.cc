@@ -2,14 +2,21 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
+#include "experiment/core/experiment_results.h"
+#include "model/problem/averaged_model.h"
 #include "run/checkpoint/checkpoint_directory.h"
+#include "run/checkpoint/checkpoint_files.h"
 
 namespace grapevine {
 
@@ -87,6 +94,139 @@ Round NodeCheckpoints::TakeKept() {
   MutexLock lock(mutex_);
   removing_ = false;
   return kept_;
+}
+
+namespace {
+
+CheckpointManifest ManifestWith(CheckpointManifest manifest,
+                                const CheckpointDesk::Complete& complete) {
+  manifest.set_round(complete.round);
+  for (const control::SavedPart& saved : complete.parts) {
+    CheckpointPart& part = *manifest.add_nodes();
+    part.set_bytes(saved.bytes());
+    part.set_checksum(saved.checksum());
+    part.set_bytes_sent(saved.bytes_sent());
+    part.set_bytes_received(saved.bytes_received());
+    manifest.set_time_ns(std::max(manifest.time_ns(), saved.time_ns()));
+  }
+  return manifest;
+}
+
+// NotFound if the algorithm keeps none.
+absl::StatusOr<SharedVector> ModelOf(const std::string& checkpoint, Rank rank,
+                                     const CheckpointPart& part, int64_t size) {
+  ASSIGN_OR_RETURN(SharedVector model, ReadNodeModel(NodePartPath(checkpoint, rank), rank, part));
+  if (model.size != size) return absl::NotFoundError("the state has no model");
+  return model;
+}
+
+}  // namespace
+
+CheckpointCompletion::CheckpointCompletion(Parts parts)
+    : parts_(std::move(parts)), desk_(parts_.desk) {}
+
+void CheckpointCompletion::OnCalled(Round round) {
+  MutexLock lock(mutex_);
+  desk_.OnCalled(round);
+}
+
+absl::Status CheckpointCompletion::OnPart(Rank rank, const control::SavedPart& part) {
+  MutexLock lock(mutex_);
+  RETURN_IF_ERROR(desk_.OnPart(rank, part));
+  Look();
+  return absl::OkStatus();
+}
+
+void CheckpointCompletion::OnMeasured(Round round) {
+  MutexLock lock(mutex_);
+  desk_.OnMeasured(round);
+  Look();
+}
+
+void CheckpointCompletion::OnOver(Round round) {
+  MutexLock lock(mutex_);
+  desk_.OnOver(round);
+}
+
+absl::Status CheckpointCompletion::Drain(std::chrono::steady_clock::time_point deadline) {
+  const bool drained = worker_.Drain(deadline);
+  MutexLock lock(mutex_);
+  if (drained || !status_.ok()) return status_;
+  return OutputError(absl::StrCat(parts_.run_directory,
+                                  "/checkpoints takes no checkpoint: its disk makes no progress"));
+}
+
+void CheckpointCompletion::Look() {
+  if (looking_ || !desk_.ready()) return;
+  looking_ = true;
+  worker_.Do([this] { CompleteReady(); });
+}
+
+std::optional<CheckpointDesk::Complete> CheckpointCompletion::TakeReady() {
+  MutexLock lock(mutex_);
+  std::optional<CheckpointDesk::Complete> ready = desk_.Take();
+  looking_ = ready.has_value();
+  return ready;
+}
+
+void CheckpointCompletion::CompleteReady() {
+  while (const std::optional<CheckpointDesk::Complete> ready = TakeReady()) {
+    if (const absl::Status status = Complete(*ready); !status.ok()) return Fail(status);
+    parts_.completed(ready->round);
+  }
+}
+
+void CheckpointCompletion::Fail(const absl::Status& why) {
+  {
+    MutexLock lock(mutex_);
+    status_ = why;
+  }
+  parts_.failed(why);
+}
+
+absl::Status CheckpointCompletion::Complete(const CheckpointDesk::Complete& complete) {
+  RETURN_IF_ERROR(parts_.sync_metrics());
+  CheckpointManifest manifest = ManifestWith(parts_.manifest, complete);
+  ASSIGN_OR_RETURN(const std::string checkpoint,
+                   OpenCheckpoint(parts_.run_directory, complete.round));
+  RETURN_IF_ERROR(WriteModel(checkpoint, &manifest));
+  return CompleteCheckpoint(parts_.run_directory, checkpoint, manifest);
+}
+
+absl::Status CheckpointCompletion::WriteModel(const std::string& checkpoint,
+                                              CheckpointManifest* manifest) {
+  if (!SeesAllParts(checkpoint)) {
+    LeaveModelOut("other nodes' parts are on other disks");
+    return absl::OkStatus();
+  }
+  const Experiment& experiment = *parts_.experiment;
+  const absl::StatusOr<AveragedModel> average =
+      AverageFetched(experiment.layout(), manifest->round(), experiment.workers(), [&](Rank rank) {
+        return ModelOf(checkpoint, rank, manifest->nodes(rank), experiment.layout().size);
+      });
+  if (absl::IsNotFound(average.status())) return absl::OkStatus();
+  if (!average.ok()) {
+    LeaveModelOut(std::string(average.status().message()));
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(WriteAveragedModel(experiment, *average, checkpoint));
+  ASSIGN_OR_RETURN(*manifest->mutable_model(), LookAtPart(ModelPartPath(checkpoint)));
+  return absl::OkStatus();
+}
+
+void CheckpointCompletion::LeaveModelOut(std::string_view why) {
+  if (std::exchange(told_, true)) return;
+  LOG(INFO) << "checkpoints are without their averaged model where rank 0 does not see what all "
+               "nodes have written: "
+            << why;
+}
+
+bool CheckpointCompletion::SeesAllParts(const std::string& checkpoint) const {
+  for (Rank rank = 0; rank < parts_.experiment->config().nodes(); ++rank) {
+    std::error_code error;
+    if (!std::filesystem::exists(NodePartPath(checkpoint, rank), error)) return false;
+  }
+  return true;
 }
 
 }  // namespace grapevine

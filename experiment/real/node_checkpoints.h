@@ -1,22 +1,28 @@
-// A real node's parts of its run's checkpoints: written to its disk in the background, and reported
-// to rank 0.
+// The checkpoints of a real run: each node writes its parts to its disk in the background and
+// reports them to rank 0; rank 0 completes a checkpoint once all nodes have theirs.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_CHECKPOINTS_H_
 #define GRAPEVINE_EXPERIMENT_REAL_NODE_CHECKPOINTS_H_
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/ids.h"
+#include "experiment/core/experiment.h"
 #include "node/control/control.pb.h"
+#include "node/control/coordinated_checkpoints.h"
 #include "node/runner/state_lane.h"
+#include "run/checkpoint/checkpoint_files.h"
+#include "system/background.h"
 #include "system/mutex.h"
-#include "system/worker_thread.h"
 
 namespace grapevine {
 
-// Thread-safe.
+// A node's parts of its run's checkpoints. Thread-safe.
 class NodeCheckpoints {
  public:
   struct Parts {
@@ -56,6 +62,59 @@ class NodeCheckpoints {
   Round kept_ ABSL_GUARDED_BY(mutex_) = 0;      // the one before it
   bool removing_ ABSL_GUARDED_BY(mutex_) = false;
   WorkerThread worker_;  // last: its jobs use the rest; a state and a removal wait at most
+};
+
+// Rank 0's part: once all nodes have theirs on their disks, the averaged model and the manifest,
+// which makes a checkpoint valid. Thread-safe. Memory: as many replicas as the tree over the
+// workers is deep, while a model is averaged.
+class CheckpointCompletion {
+ public:
+  struct Parts {
+    const Experiment* experiment;
+    CheckpointManifest manifest;  // the experiment's (ManifestOf)
+    std::string run_directory;
+    CheckpointDeskOptions desk;
+    // On the thread that writes, before a checkpoint is completed: the run's measurements are on
+    // the disk.
+    std::function<absl::Status()> sync_metrics;
+    // Likewise: it is complete.
+    std::function<void(Round)> completed;
+    std::function<void(const absl::Status&)> failed;
+  };
+  // All outlive this.
+  explicit CheckpointCompletion(Parts parts);
+
+  // As CheckpointDesk's. They never wait.
+  void OnCalled(Round round);
+  absl::Status OnPart(Rank rank, const control::SavedPart& part);
+  void OnMeasured(Round round);
+  void OnOver(Round round);
+
+  // Waits until those that are complete are written; the error of one that failed, or kOutput if
+  // that takes longer.
+  absl::Status Drain(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  // Has the thread look for what is complete, unless it is about to.
+  void Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CompleteReady();
+  // None is completed any more.
+  void Fail(const absl::Status& why);
+  std::optional<CheckpointDesk::Complete> TakeReady();
+  absl::Status Complete(const CheckpointDesk::Complete& complete);
+  // The averaged model, if this machine sees all nodes' parts as they were reported.
+  absl::Status WriteModel(const std::string& checkpoint, CheckpointManifest* manifest);
+  // Says so once.
+  void LeaveModelOut(std::string_view why);
+  bool SeesAllParts(const std::string& checkpoint) const;
+
+  const Parts parts_;
+  bool told_ = false;  // of a model that is left out: the thread's
+  Mutex mutex_;
+  CheckpointDesk desk_ ABSL_GUARDED_BY(mutex_);
+  bool looking_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  WorkerThread worker_;  // last: its jobs use the rest
 };
 
 }  // namespace grapevine

@@ -5,13 +5,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
-#include "kernels/device/gpu.h"
-#include "kernels/tensor/gpu_tensor_device.h"
-#include "model/data/pinned_batch_memory.h"
+#include "base/status.h"
+#include "kernels/device/device.h"
+#include "kernels/tensor/tensor_device.h"
+#include "model/data/batch.h"
 #include "node/runner/device_data_path.h"
-#include "run/config/device_spec.h"
+#include "run/config/config_values.h"
 
 namespace grapevine {
 namespace {
@@ -42,7 +41,7 @@ absl::StatusOr<std::unique_ptr<NodeDevice>> NodeDevice::Open(const Config& confi
       OpenGpu(spec.Gpu(local_rank, static_cast<int>(gpus->size())));
   if (!device.ok()) return Unusable(config, device.status());
   opened->device_ = *std::move(device);
-  // run/config/config_validate.cc lets no other name pass.
+  // run/config/config_resolve.cc lets no other name pass.
   opened->precision_ = PrecisionNamed(config.precision()).value();
   opened->batches_ = std::make_unique<PinnedBatchMemory>(opened->device_.get());
   for (const auto& [stream, priority] : {std::pair(&opened->gradients_, StreamPriority::kNormal),

@@ -9,13 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/status_macros.h"
-#include "run/recording/recording_algorithm.h"
+#include "base/status.h"
+#include "run/recording/recorder.h"
 #include "run/records/output_file.h"
 #include "run/records/revision.h"
 #include "run/records/run_directory.h"
 #include "run/timing/compute_profile.h"
-#include "run/trace/node_trace.h"
+#include "run/trace/run_trace.h"
 
 namespace grapevine {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "experiment/real/node_run.h"
 #include "run/config/token_source.h"
 #include "run/records/run_directory.h"

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "sim/engine/replica_vectors.h"
 
 namespace grapevine {

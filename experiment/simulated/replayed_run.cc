@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "experiment/core/experiment.h"
-#include "experiment/core/recorded_experiment.h"
+#include "experiment/core/experiment_identity.h"
 #include "experiment/core/run_course.h"
 #include "experiment/simulated/experiment_vectors.h"
 #include "sim/engine/vector_store.h"

@@ -5,9 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
-#include "run/chaos/chaos_record.h"
+#include "base/status.h"
+#include "run/chaos/fault_timeline.h"
 #include "run/config/config_field.h"
 #include "sim/network/faulty_network.h"
 

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "experiment/core/experiment.h"
 #include "run/chaos/fault_timeline.h"
-#include "run/records/line_file.h"
+#include "run/records/output_file.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/sim_observer.h"
 #include "sim/engine/simulation.h"

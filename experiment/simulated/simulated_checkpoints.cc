@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "experiment/core/experiment_results.h"
 #include "model/problem/averaged_model.h"
 #include "run/checkpoint/checkpoint_directory.h"

@@ -1,6 +1,7 @@
 #include "experiment/simulated/simulated_cluster.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -11,13 +12,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/objective.h"
 #include "run/config/config_field.h"
-#include "run/config/flag_error.h"
+#include "run/config/resolved_config.h"
+#include "run/timing/compute_profile.h"
 #include "sim/network/tcp_effects.h"
 
 namespace grapevine {
@@ -120,6 +121,15 @@ absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& exper
   }
   std::ranges::nth_element(times, times.begin() + kGradients / 2);
   return std::chrono::nanoseconds(ThreeDigits(times[kGradients / 2].count()));
+}
+
+absl::StatusOr<std::optional<std::string>> MeasuredMemoryBandwidth(const Config& config) {
+  if (!config.has_compute()) return std::nullopt;
+  ASSIGN_OR_RETURN(const auto device, ProfiledDevice(config.compute()));
+  const std::optional<double> bandwidth = device ? MixBandwidth(*device) : std::nullopt;
+  if (!bandwidth) return std::nullopt;
+  constexpr double kBitsPerSecond = 8e9;  // in a byte per nanosecond
+  return FormatBandwidth(ThreeDigits(std::llround(*bandwidth * kBitsPerSecond)));
 }
 
 }  // namespace grapevine

@@ -1,17 +1,20 @@
 // The simulated cluster of a configuration: its network, what takes a node's time besides
-// gradients, and a measured time for gradients if none is given.
+// gradients, and measured costs of gradients and of mixing where none are given.
+//
+// Functions are safe from any thread; those that measure take one for themselves.
 #ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CLUSTER_H_
 #define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CLUSTER_H_
 
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "experiment/core/experiment.h"
 #include "run/config/config.pb.h"
 #include "sim/engine/simulation.h"
-#include "sim/network/message_effect.h"
+#include "sim/network/network_model.h"
 #include "sim/network/network_plan.h"
 
 namespace grapevine {
@@ -39,6 +42,11 @@ class SimulatedCluster {
 // The median of a few gradients of rank 0 on one thread of this machine, rounded to three digits.
 // Only for a problem that learns.
 absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment);
+
+// The memory bandwidth, as a value of --memory-bandwidth, that was measured together with
+// --compute: mixing takes that time unless it is given. Absent if --compute is no profile that
+// has it. Errors as ProfiledDevice's (run/timing/compute_profile.h).
+absl::StatusOr<std::optional<std::string>> MeasuredMemoryBandwidth(const Config& config);
 
 }  // namespace grapevine
 

@@ -1,9 +1,12 @@
 // Runs one experiment in the simulator: builds its parts, simulates, and writes its files. The
 // counterpart of experiment/real/node_run.h for all nodes at once.
+//
+// Its classes are thread-compatible.
 #ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_RUN_H_
 #define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_RUN_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,29 +16,73 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "algorithm/async_gradients.h"
 #include "algorithm/membership/view_mixing.h"
+#include "algorithm/receiving.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/experiment_results.h"
 #include "experiment/core/run_course.h"
-#include "experiment/core/run_horizon.h"
 #include "experiment/simulated/simulated_chaos.h"
 #include "experiment/simulated/simulated_checkpoints.h"
 #include "experiment/simulated/simulated_cluster.h"
-#include "experiment/simulated/simulated_node_metrics.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/averaged_model.h"
 #include "run/checkpoint/checkpoint_directory.h"
-#include "run/records/line_file.h"
 #include "run/records/measurement.h"
 #include "run/records/metrics.h"
+#include "run/records/output_file.h"
 #include "run/timing/compute_time.h"
 #include "run/trace/chrome_trace.h"
 #include "sim/engine/round_collector.h"
 #include "sim/engine/sim_observer.h"
-#include "sim/engine/sim_trace.h"
 #include "sim/engine/simulation.h"
-#include "sim/engine/step_statistics.h"
+#include "sim/engine/step_observers.h"
+#include "sim/nanoseconds.h"
 
 namespace grapevine {
+
+// Each virtual node's own metrics.jsonl, as a real node would write it. Lines are kept in memory
+// until Write: a simulation of many nodes has no descriptor for each.
+class SimulatedNodeMetrics {
+ public:
+  // `experiment` and the run's `course` outlive this. Of a model that does not learn there are
+  // totals, but no lines.
+  SimulatedNodeMetrics(const Experiment* experiment, const RunCourse* course, Rank nodes);
+
+  // The run goes on at `time` from a round until which a node has received so much. Cuts off its
+  // lines in `run` that are of later rounds.
+  absl::Status Resume(const std::string& run, Rank rank, Round round, Nanoseconds time,
+                      int64_t bytes_received);
+
+  void OnGradient(const GradientTimes& gradient);
+  void OnMessage(const MessageTimes& message);
+  void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end);
+  void OnCut(const CutTimes& cut, int64_t bytes_sent, const Staleness& staleness);
+
+  // In the rounds before `completed`, which ascends.
+  int64_t BytesReceived(Rank rank, Round completed) {
+    return nodes_[rank].bytes_received.Before(completed);
+  }
+  // What a node has done, in a run whose nodes share a budget of gradients.
+  NodeTotals totals(Rank rank, const Staleness& staleness) const {
+    return nodes_[rank].ledger.totals(staleness);
+  }
+  // `run`/node-RANK/metrics.jsonl for every node.
+  absl::Status Write(const std::string& run) const;
+
+ private:
+  struct Node {
+    NodeWork work;  // since the last line
+    NodeLedger ledger;
+    Nanoseconds last_line = 0;
+    RoundBytes bytes_received;
+    std::string lines;
+  };
+
+  const Experiment* const experiment_;
+  const RunCourse* const course_;
+  std::vector<Node> nodes_;
+};
 
 struct SimulatedRunOptions {
   // Exists; of a run that goes on (--resume), its own.
@@ -48,7 +95,6 @@ struct SimulatedRunOptions {
   const std::atomic<bool>* terminated = nullptr;
 };
 
-// Thread-compatible.
 class SimulatedRun final : private SimObserver {
  public:
   // `experiment` outlives it.

@@ -8,8 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "experiment/core/experiment.h"
 #include "experiment/simulated/simulated_cluster.h"
@@ -17,7 +16,6 @@
 #include "model/problem/problem.h"
 #include "run/config/config_file.h"
 #include "run/records/run_directory.h"
-#include "run/records/run_lock.h"
 
 namespace grapevine {
 namespace {

@@ -1,22 +1,27 @@
 #include "experiment/sweep/sweep_run.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "algorithm/algorithm.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
-#include "experiment/sweep/input_files.h"
+#include "base/status.h"
 #include "model/problem/problem.h"
+#include "run/config/config.pb.h"
+#include "run/config/config_field.h"
 #include "run/config/config_file.h"
 #include "run/records/run_directory.h"
 #include "system/mutex.h"
@@ -24,6 +29,52 @@
 
 namespace grapevine {
 namespace {
+
+bool IsFile(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
+// A path may have colons, too: every stretch of fields after the name is tried.
+void AddFilesOfSpec(const std::string& spec, std::vector<std::string>* files) {
+  for (size_t begin = spec.find(':'); begin != spec.npos; begin = spec.find(':', begin + 1)) {
+    for (size_t end = begin; end != spec.npos;) {
+      end = spec.find(':', end + 1);
+      const std::string part = spec.substr(begin + 1, end - begin - 1);
+      if (IsFile(part)) files->push_back(part);
+    }
+  }
+}
+
+// The files that a configuration names, such as a graph, weights, a network or a profile: every
+// file that exists and that a setting of the run names as its value (--init-from) or as a part of
+// its spec ("file:PATH", "profile:PATH:device=cpu"), in the order of config.proto. Folders, as of
+// data sets, are not among them.
+std::vector<std::string> InputFiles(const Config& config) {
+  std::vector<std::string> files;
+  for (const ConfigField* field : ConfigFields()) {
+    const bool text = field->cpp_type() == ConfigField::CPPTYPE_STRING;
+    if (!text || !DescribesRun(*field) || !HasField(*field, config)) continue;
+    const std::string value = FieldText(*field, config);
+    if (InfoOf(*field).placeholder() == "FILE" && IsFile(value)) files.push_back(value);
+    AddFilesOfSpec(value, &files);
+  }
+  return files;
+}
+
+// Which they are: a line each with path, size, place (inode) and time of the last write, so that
+// one is told from another that replaced it, however old that is.
+std::string InputFilesText(const Config& config) {
+  std::string text;
+  for (const std::string& file : InputFiles(config)) {
+    struct stat found;
+    if (stat(file.c_str(), &found) != 0) continue;  // it has just gone
+    absl::StrAppend(&text, file, ": ", found.st_size, " bytes, inode ", found.st_ino,
+                    ", written at ", found.st_mtim.tv_sec, ".",
+                    absl::Dec(found.st_mtim.tv_nsec, absl::kZeroPad9), "\n");
+  }
+  return text;
+}
 
 // The cost of a node's gradient, in messages: that of an event, or of a network's arithmetic.
 double GradientCost(const Config& config) {

@@ -1,6 +1,6 @@
 #include "kernels/cuda/cuda_passes.h"
 #include "kernels/cuda/mix_pass.h"
-#include "kernels/passes/adaptive_step.h"
+#include "kernels/passes/mix_and_step.h"
 
 namespace grapevine {
 namespace {

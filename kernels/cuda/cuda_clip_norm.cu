@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/cuda_clip_norm.h"
-#include "kernels/cuda/cuda_tensor_norms.h"
-#include "kernels/vector/clip_norm.h"
+#include "kernels/cuda/cuda_passes.h"
+#include "kernels/vector/norms.h"
 
 namespace grapevine {
 namespace {

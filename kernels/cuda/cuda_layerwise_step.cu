@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "kernels/cuda/cuda_layerwise_step.h"
 #include "kernels/cuda/cuda_passes.h"
-#include "kernels/cuda/cuda_tensor_norms.h"
 #include "kernels/cuda/mix_pass.h"
 #include "kernels/cuda/norm_pass.h"
 

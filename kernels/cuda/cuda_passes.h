@@ -1,11 +1,13 @@
-// The passes over vectors that a stream queues: the weighted sum (kernels/passes/weighted_sum.h),
-// the fused passes of decentralized SGD (kernels/passes/mix_and_step.h), Adam and Adagrad
-// (kernels/passes/adaptive_step.h) and the sketch (kernels/passes/sketch.h) on a GPU. With the same
-// bits as on a CPU's thread that flushes denormals (kernels/passes/denormals.h; NaN is NaN,
-// whichever), each in one sweep over device memory.
+// The passes over vectors that a stream queues, on a GPU: the weighted sum and the fused passes of
+// decentralized SGD, Adam and Adagrad (kernels/passes/mix_and_step.h), LARS and LAMB
+// (kernels/vector/layerwise_step.h), norms and clipping by them (kernels/vector/norms.h) and the
+// sketch (kernels/passes/sketch.h). With the same bits as on a CPU's thread that flushes denormals
+// (kernels/passes/denormals.h; NaN is NaN, whichever).
 //
-// Bytes moved: 4 an element for each vector that is summed or sketched and for the result; a
-// step also reads the gradient, and reads and writes its state.
+// Each is one sweep over device memory; a pass that needs a norm takes it in a sweep before, and
+// leaves it in device memory, so that nothing waits for it. Bytes moved by a sweep: 4 an element
+// for each vector that is summed or looked at and for the result; a step also reads the gradient,
+// and reads and writes its state.
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_PASSES_H_
@@ -17,9 +19,9 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/mix_and_step.h"
-#include "kernels/passes/weighted_sum.h"
+#include "kernels/vector/layerwise_step.h"
+#include "kernels/vector/norms.h"
 
 namespace grapevine {
 
@@ -27,14 +29,14 @@ namespace grapevine {
 inline constexpr size_t kMaxCudaTerms = 192;
 
 // Starts the sum on `stream`; `terms` need not outlive the call. All vectors are device memory;
-// weighted_sum.h says which may be equal. Vectors with the same offset from a boundary of 16
+// WeightedSum says which may be equal. Vectors with the same offset from a boundary of 16
 // bytes, such as the same part of several allocations, are read 16 bytes at a time, others 4.
 // More than kMaxCudaTerms terms are cudaErrorInvalidValue.
 cudaError_t CudaWeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out,
                             cudaStream_t stream);
 
 // Starts the pass on `stream`; `mix` and `step` need not outlive the call. All vectors are
-// device memory; mix_and_step.h says which may be equal, CudaWeightedSum how they should be
+// device memory; MixAndStep says which may be equal, CudaWeightedSum how they should be
 // aligned and how many there may be.
 cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
                            float* out, cudaStream_t stream);
@@ -43,6 +45,14 @@ cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const AdamStep& 
 cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const AdagradStep& step,
                            int64_t size, float* out, cudaStream_t stream);
 
+// The same with rates by tensors' norms; the scratch memory is device memory, too.
+cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix,
+                           const Layerwise<LarsStep>& layerwise, int64_t size, float* out,
+                           cudaStream_t stream);
+cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix,
+                           const Layerwise<LambStep>& layerwise, int64_t size, float* out,
+                           cudaStream_t stream);
+
 // Bytes of CudaSketch's workspace in device memory, aligned to 8: at most 4 MiB.
 size_t CudaSketchWorkspace(int64_t size);
 
@@ -50,6 +60,23 @@ size_t CudaSketchWorkspace(int64_t size);
 // memory.
 cudaError_t CudaSketch(const float* vector, int64_t size, uint64_t seed, double* sketch,
                        void* workspace, cudaStream_t stream);
+
+// Bytes of CudaTensorSquaredNorms' workspace in device memory, aligned to 8. `chunks` is the
+// tensors' TotalChunks.
+constexpr size_t CudaTensorNormsWorkspace(int64_t chunks) {
+  return static_cast<size_t>(chunks) * sizeof(double);
+}
+
+// Starts computing norms[t], the SquaredNorm of each of the tensors, on `stream`. `tensors` is
+// TensorSpans' result and need not outlive the call; the pointers are device memory. Reading is
+// fastest where a tensor is aligned to 16 bytes.
+cudaError_t CudaTensorSquaredNorms(const float* vector, std::span<const TensorSpan> tensors,
+                                   double* norms, void* workspace, cudaStream_t stream);
+
+// Starts clipping a vector to a norm on `stream`. `scratch` has ClipScratch doubles; both are
+// device memory.
+cudaError_t CudaClipNorm(float* vector, int64_t size, double limit, double* scratch,
+                         cudaStream_t stream);
 
 }  // namespace grapevine
 

@@ -1,6 +1,6 @@
 #include <cuda_runtime.h>
 
-#include "kernels/cuda/cuda_tensor_norms.h"
+#include "kernels/cuda/cuda_passes.h"
 #include "kernels/cuda/norm_pass.h"
 
 namespace grapevine {

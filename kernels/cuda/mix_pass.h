@@ -19,7 +19,7 @@
 #include <span>
 
 #include "kernels/cuda/cuda_passes.h"
-#include "kernels/passes/weighted_sum.h"
+#include "kernels/passes/mix_and_step.h"
 
 namespace grapevine {
 

@@ -1,5 +1,5 @@
 // The machinery of passes that take squared norms of tensors on a GPU
-// (kernels/vector/tensor_norms.h): of a vector, or of what each element of several vectors gives.
+// (kernels/vector/norms.h): of a vector, or of what each element of several vectors gives.
 // With the same bits as on the CPU, in one sweep over device memory. Device code: included only by
 // .cu files.
 //
@@ -20,7 +20,7 @@
 #include <span>
 
 #include "kernels/passes/ordered_sum.h"
-#include "kernels/vector/tensor_norms.h"
+#include "kernels/vector/norms.h"
 
 namespace grapevine {
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

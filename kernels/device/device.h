@@ -1,10 +1,13 @@
-// A device with memory of its own, as the rest of the project sees it: without CUDA's headers,
-// so that its users can be tested where there is no GPU.
+// A device with memory of its own, as the rest of the project sees it, and the GPUs of this
+// machine: without CUDA's headers, so that its users can be built and tested where there is no GPU.
 //
 // Work is queued on streams. A stream does its work in the order in which it was queued;
 // between streams only Record and WaitFor establish an order. kernels/cuda/ has the real
 // device, tests/testing/emulated_device.h one in CPU memory that does everything as late as
 // allowed.
+//
+// FindGpus and OpenGpu have two implementations, of which a build has one: CUDA's, and one that
+// finds none (no_gpu.cc).
 #ifndef GRAPEVINE_KERNELS_DEVICE_DEVICE_H_
 #define GRAPEVINE_KERNELS_DEVICE_DEVICE_H_
 
@@ -13,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -58,7 +62,7 @@ class DeviceStream : public VectorPasses {
   virtual int64_t SketchWorkspace(int64_t size) const = 0;
   virtual void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void* workspace,
                              double* sketch) = 0;
-  // The sum of a vector's squares, with the CPU's bits (kernels/vector/tensor_norms.h), into *norm,
+  // The sum of a vector's squares, with the CPU's bits (kernels/vector/norms.h), into *norm,
   // likewise.
   virtual int64_t NormWorkspace(int64_t size) const = 0;
   virtual void ComputeSquaredNorm(const float* vector, int64_t size, void* workspace,
@@ -122,6 +126,21 @@ class DeviceCopy {
   const std::shared_ptr<void> memory_;
   const std::shared_ptr<DeviceEvent> arrived_;
 };
+
+// A GPU of this machine.
+struct GpuInfo {
+  int index = 0;               // as the runtime counts
+  std::string name;            // "NVIDIA H200"
+  int64_t memory = 0;          // bytes
+  int compute_capability = 0;  // 90 is 9.0
+};
+
+// At least one, in the runtime's order. Unavailable, with the reason: no GPU, no driver, a
+// driver too old for this build, or a build without CUDA.
+absl::StatusOr<std::vector<GpuInfo>> FindGpus();
+
+// Errors as FindGpus'; NotFound for any other index.
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index);
 
 }  // namespace grapevine
 

@@ -1,4 +1,4 @@
-#include "kernels/device/gpu.h"
+#include "kernels/device/device.h"
 
 namespace grapevine {
 namespace {

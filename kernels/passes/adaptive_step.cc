@@ -1,6 +1,5 @@
-#include "kernels/passes/adaptive_step.h"
-
 #include "kernels/passes/block_sum.h"
+#include "kernels/passes/mix_and_step.h"
 
 namespace grapevine {
 namespace {

@@ -21,7 +21,7 @@
 #include <span>
 
 #include "kernels/passes/instruction_set.h"
-#include "kernels/passes/weighted_sum.h"
+#include "kernels/passes/mix_and_step.h"
 
 namespace grapevine {
 

@@ -1,8 +1,8 @@
 // CRC-32C (Castagnoli; RFC 3720, section 12.1): the checksum of vectors on the wire, computed
-// alone or while copying.
+// alone or while copying; and copies without it, that say likewise where the result goes.
 //
-// Uses the processor's CRC and carry-less multiplication instructions where it has them (three
-// interleaved streams hide the instruction's latency), tables otherwise.
+// The checksum uses the processor's CRC and carry-less multiplication instructions where it has
+// them (three interleaved streams hide the instruction's latency), tables otherwise.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_KERNELS_PASSES_CRC32C_H_
@@ -11,9 +11,19 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/passes/copy.h"
-
 namespace grapevine {
+
+inline constexpr size_t kCacheLine = 64;  // bytes
+
+// Where the result of a copy goes.
+enum class CopyTo {
+  kCache,   // it is read again soon
+  kMemory,  // it is too large to stay in a cache, and would only evict other data
+};
+
+// The ranges must not overlap. A copy to memory bypasses the caches where the processor can, so
+// that it need not first read what it overwrites; other threads see it like any copy.
+void Copy(CopyTo where, void* to, const void* from, size_t size);
 
 // The CRC of some bytes with checksum `crc` (0 for none) followed by
 // data[0, size).

@@ -9,9 +9,7 @@
 #include <cstddef>
 #include <span>
 
-#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/mix_and_step.h"
-#include "kernels/passes/weighted_sum.h"
 
 namespace grapevine {
 

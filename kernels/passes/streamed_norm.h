@@ -2,7 +2,7 @@
 // while they are in cache, wherever the pieces are cut.
 //
 // The sum has the order of ordered_sum.h, so its bits are those of SquaredNorm
-// (kernels/vector/tensor_norms.h) over the whole. It is finite if and only if every element is: a
+// (kernels/vector/norms.h) over the whole. It is finite if and only if every element is: a
 // double holds the sum of the squares of any floats. Where nothing else is asked, that alone is
 // looked at, which takes a fraction of the time.
 //

@@ -1,6 +1,5 @@
-#include "kernels/passes/weighted_sum.h"
-
 #include "kernels/passes/block_sum.h"
+#include "kernels/passes/mix_and_step.h"
 
 namespace grapevine {
 

@@ -1,4 +1,4 @@
-#include "kernels/tensor/gpu_tensor_device.h"
+#include "kernels/tensor/tensor_device.h"
 
 namespace grapevine {
 

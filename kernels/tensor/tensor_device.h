@@ -9,12 +9,17 @@
 //
 // Replicas and gradients are in device memory, batches in host memory. Thread-compatible: a
 // device and its layers belong to one thread at a time. It outlives its layers.
+//
+// MakeGpuTensorDevice has two implementations, of which a build has one: CUDA's, and one that makes
+// none (no_gpu_tensor_device.cc). A CPU's is in cpu/cpu_tensor_device.h.
 #ifndef GRAPEVINE_KERNELS_TENSOR_TENSOR_DEVICE_H_
 #define GRAPEVINE_KERNELS_TENSOR_TENSOR_DEVICE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -107,6 +112,31 @@ class TensorDevice {
   // takes too long; work that is still queued then still uses its memory.
   virtual absl::StatusOr<BatchResult> Finish() = 0;
 };
+
+// The precision of a network on a GPU. Replicas, gradients and sums are always fp32.
+enum class Precision {
+  kFp32,
+  kTf32,  // fp32 products on tensor cores, which keep 10 bits of each factor
+  kBf16,  // activations, and the weights that products read
+  kFp16,  // likewise, with a scaled loss
+};
+
+// "fp32", "tf32", "bf16", "fp16"; nullopt for any other name.
+inline std::optional<Precision> PrecisionNamed(std::string_view name) {
+  if (name == "fp32") return Precision::kFp32;
+  if (name == "tf32") return Precision::kTf32;
+  if (name == "bf16") return Precision::kBf16;
+  if (name == "fp16") return Precision::kFp16;
+  return std::nullopt;
+}
+
+// A GPU's TensorDevice. Queues on `stream`, of `device`; both outlive it. Waits no longer than
+// `timeout` for a step, or for measuring a plan. Unavailable if the GPU does not support the
+// precision, or the build has no CUDA; Internal with the libraries' error.
+absl::StatusOr<std::unique_ptr<TensorDevice>> MakeGpuTensorDevice(Device& device,
+                                                                  DeviceStream& stream,
+                                                                  Precision precision,
+                                                                  std::chrono::nanoseconds timeout);
 
 }  // namespace grapevine
 

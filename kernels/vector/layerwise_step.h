@@ -13,7 +13,7 @@
 //   m    <- momentum * m + ratio * (g + weight_decay * own)
 //   out   = sum_k w_k v_k - learning_rate * m
 //
-// LAMB (You et al., arXiv:1904.00962, algorithm 2), with u of AdamW (adaptive_step.h):
+// LAMB (You et al., arXiv:1904.00962, algorithm 2), with u of AdamW (mix_and_step.h):
 //
 //   out   = sum_k w_k v_k - learning_rate * |own| / |u| * u
 //
@@ -32,12 +32,10 @@
 #include <span>
 #include <vector>
 
-#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/instruction_set.h"
 #include "kernels/passes/mix_and_step.h"
-#include "kernels/passes/weighted_sum.h"
+#include "kernels/vector/norms.h"
 #include "kernels/vector/replica_layout.h"
-#include "kernels/vector/tensor_norms.h"
 
 namespace grapevine {
 

@@ -1,7 +1,7 @@
 #include "kernels/vector/vector_passes.h"
 
-#include "kernels/passes/weighted_sum.h"
-#include "kernels/vector/clip_norm.h"
+#include "kernels/passes/mix_and_step.h"
+#include "kernels/vector/norms.h"
 
 namespace grapevine {
 

@@ -12,9 +12,7 @@
 #include <span>
 #include <variant>
 
-#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/mix_and_step.h"
-#include "kernels/passes/weighted_sum.h"
 #include "kernels/vector/layerwise_step.h"
 
 namespace grapevine {
@@ -27,12 +25,12 @@ class VectorPasses {
  public:
   virtual ~VectorPasses() = default;
 
-  // kernels/passes/weighted_sum.h. No terms give zeros.
+  // kernels/passes/mix_and_step.h. No terms give zeros.
   virtual void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) = 0;
-  // mix_and_step.h, adaptive_step.h and layerwise_step.h.
+  // mix_and_step.h and layerwise_step.h.
   virtual void MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                           float* out) = 0;
-  // clip_norm.h. `scratch` has ClipScratch elements; it is not read on the CPU.
+  // norms.h. `scratch` has ClipScratch elements; it is not read on the CPU.
   virtual void ClipNorm(float* vector, int64_t size, double limit, double* scratch) = 0;
 };
 

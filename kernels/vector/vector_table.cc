@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/vector/clip_norm.h"
+#include "kernels/vector/norms.h"
 
 namespace grapevine {
 namespace {

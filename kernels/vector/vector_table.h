@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "kernels/passes/weighted_sum.h"
+#include "kernels/passes/mix_and_step.h"
 #include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_handle.h"
 #include "kernels/vector/vector_passes.h"
@@ -53,7 +53,7 @@ class VectorTable {
   std::vector<WeightedVector> Resolve(std::span<const Term> terms) const;
   // out <- sum of terms in the listed order, element-wise; a term may be `out`.
   void Combine(const Part& out, std::span<const Term> terms);
-  // Clips the elements to a Euclidean norm (kernels/vector/clip_norm.h).
+  // Clips the elements to a Euclidean norm (kernels/vector/norms.h).
   void Clip(const Part& part, double limit);
   // All elements zero.
   void Clear(Vec vector);

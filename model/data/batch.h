@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -11,13 +12,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "kernels/device/device.h"
+#include "system/mutex.h"
 
 namespace grapevine {
 
-// Ordinary memory, or the kind from which a device copies fastest (pinned pages, for a GPU).
-// A kind of memory that the processor can read and write. Thread-safe; outlives all
-// batches.
+// A kind of memory that the processor can read and write: ordinary memory, or the kind from which a
+// device copies fastest (pinned pages, for a GPU). Thread-safe; outlives all batches.
 class BatchMemory {
  public:
   virtual ~BatchMemory() = default;
@@ -111,6 +113,30 @@ class BatchSource {
   // beginning of the round `from`, it goes through `shard`. Rounds before stay as they are. Nothing
   // where batches are no node's.
   virtual void DealAgain(int64_t from, std::vector<int32_t> shard) {}
+};
+
+// Pinned host memory from which a device copies a batch's images asynchronously, while it
+// computes on the previous batch.
+class PinnedBatchMemory final : public BatchMemory {
+ public:
+  // `device` outlives it.
+  explicit PinnedBatchMemory(Device* device) : device_(device) {}
+
+  // Ordinary memory, at the cost of a copy, if no more can be pinned.
+  void* Allocate(size_t bytes) override;
+  void Release(void* memory) override;
+  // On a stream of its own, which all copies must not outlive. None after the first failure.
+  std::shared_ptr<const DeviceCopy> Upload(const void* memory, size_t bytes) override;
+
+ private:
+  absl::StatusOr<std::shared_ptr<const DeviceCopy>> Queue(const void* memory, size_t bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Device* const device_;
+  Mutex mutex_;
+  bool uploads_ahead_ ABSL_GUARDED_BY(mutex_) = true;
+  std::unique_ptr<DeviceStream> uploads_ ABSL_GUARDED_BY(mutex_);  // null before the first
+  std::map<void*, std::shared_ptr<void>> given_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapevine

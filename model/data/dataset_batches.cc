@@ -1,12 +1,14 @@
 #include "model/data/dataset_batches.h"
 
 #include <glog/logging.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <utility>
 
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {
@@ -133,6 +135,164 @@ absl::StatusOr<std::span<const uint8_t>> EvaluationBatches::Pixels(int64_t round
                                                                    int32_t sample,
                                                                    ImageScratch* scratch) const {
   return data().Image(sample, scratch);
+}
+
+namespace {
+
+constexpr int kMaxThreads = 8;
+// So many shares of a batch for each thread even out what images cost.
+constexpr int64_t kSharesPerThread = 4;
+constexpr std::chrono::seconds kIdleWait{10};
+
+// Those that this process may run on.
+int Processors() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+std::chrono::steady_clock::time_point IdleDeadline() {
+  return std::chrono::steady_clock::now() + kIdleWait;
+}
+
+}  // namespace
+
+int PrefetchThreads(const Dataset& data, int processes, bool gpu) {
+  if (!data.decodes()) return gpu ? 1 : 0;
+  return std::clamp(Processors() / std::max(processes, 1), 1, kMaxThreads);
+}
+
+PrefetchedBatches::PrefetchedBatches(std::unique_ptr<DatasetBatches> source,
+                                     const PrefetchOptions& options)
+    : source_(std::move(source)),
+      options_(options),
+      share_size_(std::max<int64_t>(
+          1, source_->batch_size() / (kSharesPerThread * std::max(options.threads, 1)))),
+      next_round_(options.rounds) {
+  CHECK_GT(options_.threads, 0);
+  CHECK_GT(options_.depth, 0);
+  for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+PrefetchedBatches::~PrefetchedBatches() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  work_.NotifyAll();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+absl::Status PrefetchedBatches::Fill(int64_t round, Batch* batch) {
+  CHECK(0 <= round && round < options_.rounds);
+  batch->on_device = nullptr;  // the caller is done with it
+  MutexLock lock(mutex_);
+  if (pending_.empty() ? next_round_ != round : pending_.front()->round != round) {
+    pending_.clear();
+    next_round_ = round;
+  }
+  work_.NotifyAll();
+  while (pending_.empty() || !pending_.front()->ready) ready_.WaitUntil(mutex_, IdleDeadline());
+  const std::shared_ptr<Pending> first = pending_.front();
+  pending_.pop_front();
+  std::swap(*batch, first->batch);
+  if (first->batch.images.get_allocator().memory() == options_.memory) {
+    spare_.push_back(std::move(first->batch));
+  }
+  work_.NotifyAll();
+  return first->status;
+}
+
+void PrefetchedBatches::DealAgain(int64_t from, std::vector<int32_t> shard) {
+  MutexLock lock(mutex_);
+  source_->DealAgain(from, std::move(shard));
+  while (!pending_.empty() && pending_.back()->round >= from) {
+    next_round_ = pending_.back()->round;
+    pending_.pop_back();
+  }
+}
+
+void PrefetchedBatches::Work() {
+  ImageScratch scratch;
+  for (Share share; Claim(&share); share = {}) FillShare(share, &scratch);
+}
+
+bool PrefetchedBatches::Claim(Share* share) {
+  MutexLock lock(mutex_);
+  while (!stopping_) {
+    if (const std::shared_ptr<Pending> pending = Unclaimed()) {
+      const int64_t begin = pending->claimed;
+      pending->claimed = std::min(begin + share_size_, pending->batch.size);
+      *share = {pending, begin, pending->claimed};
+      return true;
+    }
+    work_.WaitUntil(mutex_, IdleDeadline());
+  }
+  return false;
+}
+
+std::shared_ptr<PrefetchedBatches::Pending> PrefetchedBatches::Unclaimed() {
+  const auto has_unclaimed = [](const std::shared_ptr<Pending>& pending) {
+    return pending->claimed < pending->batch.size;
+  };
+  const auto found = std::ranges::find_if(pending_, has_unclaimed);
+  if (found != pending_.end()) return *found;
+  if (static_cast<int>(pending_.size()) == options_.depth || next_round_ == options_.rounds) {
+    return nullptr;
+  }
+  Begin();
+  return pending_.back();
+}
+
+void PrefetchedBatches::Begin() {
+  auto pending = std::make_shared<Pending>();
+  pending->round = next_round_++;
+  if (spare_.empty()) {
+    pending->batch.images = BatchVector(BatchAllocator<float>(options_.memory));
+  } else {
+    pending->batch = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  source_->Begin(pending->round, &pending->batch, &pending->samples);
+  pending_.push_back(std::move(pending));
+  CHECK_LE(static_cast<int>(pending_.size()), options_.depth);
+}
+
+void PrefetchedBatches::FillShare(const Share& share, ImageScratch* scratch) {
+  Pending& pending = *share.pending;
+  absl::Status status;
+  int64_t i = share.begin;
+  for (; i < share.end && !stopping_; ++i) {
+    status = source_->FillImage(pending.round, i, pending.samples[static_cast<size_t>(i)], scratch,
+                                &pending.batch);
+    if (!status.ok()) break;
+  }
+  {
+    MutexLock lock(mutex_);
+    if (!status.ok() && i < pending.failed) {
+      pending.failed = i;
+      pending.status = std::move(status);
+    }
+    pending.done += share.end - share.begin;
+    if (pending.done < pending.batch.size) return;
+  }
+  Complete(&pending);
+}
+
+void PrefetchedBatches::Complete(Pending* pending) {
+  const BatchVector& images = pending->batch.images;
+  if (options_.memory != nullptr && pending->status.ok() && !stopping_) {
+    pending->batch.on_device =
+        options_.memory->Upload(images.data(), images.size() * sizeof(float));
+  }
+  MutexLock lock(mutex_);
+  pending->ready = true;
+  ready_.NotifyAll();
+}
+
+std::unique_ptr<BatchSource> Prefetched(std::unique_ptr<DatasetBatches> source,
+                                        const PrefetchOptions& options) {
+  if (options.threads == 0) return source;
+  return std::make_unique<PrefetchedBatches>(std::move(source), options);
 }
 
 }  // namespace grapevine

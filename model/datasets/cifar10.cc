@@ -11,9 +11,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "model/data/dataset.h"
 #include "model/datasets/dataset_kind.h"
 #include "system/file.h"

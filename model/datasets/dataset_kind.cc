@@ -1,7 +1,7 @@
 #include "model/datasets/dataset_kind.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 

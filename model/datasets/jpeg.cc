@@ -13,7 +13,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "model/data/dataset.h"
 #include "model/datasets/dataset_kind.h"
 #include "random/keyed_random.h"

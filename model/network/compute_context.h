@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "kernels/device/device.h"
-#include "kernels/tensor/gpu_tensor_device.h"
+#include "kernels/tensor/tensor_device.h"
 #include "model/data/batch.h"
 
 namespace grapevine {

@@ -2,15 +2,264 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
+#include "kernels/tensor/memory_plan.h"
 #include "kernels/tensor/tensor_thread.h"
 #include "model/network/network_graph.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {
+
+namespace {
+
+bool HasParameters(const Operation& operation) {
+  return std::visit(
+      [](const auto& o) {
+        return requires { o.weight; };
+      },
+      operation);
+}
+
+// Whether a gradient must reach each tensor: it depends on some parameter.
+std::vector<bool> WantsGradient(const NetworkGraph& graph) {
+  std::vector<bool> wants = {false};
+  for (const GraphNode& node : graph.nodes) {
+    bool wanted = HasParameters(node.operation);
+    for (int input : node.inputs) wanted = wanted || wants[input];
+    wants.push_back(wanted);
+  }
+  return wants;
+}
+
+constexpr int kNoRegion = -1;
+
+}  // namespace
+
+const char* NameOf(Pass pass) {
+  switch (pass) {
+    case Pass::kGradient:
+      return "gradients";
+    case Pass::kStatistics:
+      return "statistics";
+    case Pass::kInference:
+      return "evaluations";
+  }
+  return "";
+}
+
+// Makes the layers, then gives each tensor its region. Time runs over the calls
+// of a step: layer i's Forward at i, the loss at the number of layers L, layer
+// i's Backward at 2 L - i.
+class ExecutionPlanner {
+ public:
+  ExecutionPlanner(const NetworkGraph& graph, TensorDevice& device, int64_t batch_size, Pass pass)
+      : graph_(graph),
+        device_(device),
+        pass_(pass),
+        backward_(pass == Pass::kGradient),
+        mode_(pass == Pass::kInference ? Mode::kInference : Mode::kTraining),
+        loss_time_(static_cast<int>(graph.nodes.size())),
+        wants_gradient_(WantsGradient(graph)),
+        plan_(new ExecutionPlan()),
+        arena_(device.alignment()) {
+    plan_->batch_size_ = batch_size;
+  }
+
+  absl::StatusOr<std::unique_ptr<ExecutionPlan>> Make() {
+    const ImageShape& image = graph_.input;
+    ASSIGN_OR_RETURN(TensorFormat images, device_.PrepareInput({plan_->batch_size_, image.channels,
+                                                                image.height, image.width}));
+    formats_.push_back(images);
+    for (const GraphNode& node : graph_.nodes) {
+      ASSIGN_OR_RETURN(std::unique_ptr<Layer> layer, device_.MakeLayer(Request(node)));
+      formats_.push_back(layer->output());
+      plan_->layers_.push_back(std::move(layer));
+    }
+    PlanActivations();
+    PlanWorkspaces();
+    if (backward_) PlanGradients();
+    RETURN_IF_ERROR(Allocate());
+    return std::move(plan_);
+  }
+
+ private:
+  const Layer& layer(int i) const { return *plan_->layers_[i]; }
+  int backward_time(int i) const { return 2 * loss_time_ - i; }
+  int layers() const { return loss_time_; }
+
+  LayerRequest Request(const GraphNode& node) const {
+    LayerRequest request{.operation = node.operation, .mode = mode_, .backward = backward_};
+    for (int input : node.inputs) {
+      request.inputs.push_back(formats_[input]);
+      request.wants_gradient.push_back(wants_gradient_[input]);
+    }
+    return request;
+  }
+
+  void PlanActivations() {
+    for (int tensor = 0; tensor <= layers(); ++tensor) {
+      const int region = arena_.Add(formats_[tensor].bytes());
+      activations_.push_back(region);
+      arena_.Touch(region, std::max(0, tensor - 1));
+      if (tensor == layers()) arena_.Touch(region, loss_time_);
+      if (backward_ && tensor > 0 && layer(tensor - 1).backward_reads_output()) {
+        arena_.Touch(region, backward_time(tensor - 1));
+      }
+      for (int consumer : graph_.Consumers(tensor)) {
+        arena_.Touch(region, consumer);
+        if (backward_ && layer(consumer).backward_reads_inputs()) {
+          arena_.Touch(region, backward_time(consumer));
+        }
+      }
+    }
+  }
+
+  void PlanWorkspaces() {
+    int64_t scratch_bytes = 0;
+    for (int i = 0; i < layers(); ++i) {
+      kept_.push_back(arena_.Add(layer(i).kept_bytes()));
+      arena_.Touch(kept_[i], i);
+      if (backward_) arena_.Touch(kept_[i], backward_time(i));
+      scratch_bytes = std::max(scratch_bytes, layer(i).scratch_bytes());
+    }
+    scratch_ = arena_.Add(scratch_bytes);
+    arena_.Touch(scratch_, 0);
+    arena_.Touch(scratch_, backward_time(0));
+  }
+
+  // One region per use of a tensor, so that consumers never wait for each
+  // other; the producer sums them.
+  void PlanGradients() {
+    gradients_of_.resize(formats_.size());
+    input_gradients_.resize(graph_.nodes.size());
+    gradients_of_.back() = {arena_.Add(formats_.back().bytes())};
+    arena_.Touch(gradients_of_.back()[0], loss_time_);
+    for (int i = layers() - 1; i >= 0; --i) {
+      for (int region : gradients_of_[i + 1]) arena_.Touch(region, backward_time(i));
+      const std::vector<int>& inputs = graph_.nodes[i].inputs;
+      for (size_t k = 0; k < inputs.size(); ++k) {
+        const int region = InputGradient(i, static_cast<int>(k));
+        input_gradients_[i].push_back(region);
+        if (region == kNoRegion) continue;
+        arena_.Touch(region, backward_time(i));
+        gradients_of_[inputs[k]].push_back(region);
+      }
+    }
+  }
+
+  int InputGradient(int i, int k) {
+    const int tensor = graph_.nodes[i].inputs[k];
+    if (!wants_gradient_[tensor]) return kNoRegion;
+    if (layer(i).shares_gradient(k)) return gradients_of_[i + 1][0];
+    return arena_.Add(formats_[tensor].bytes());
+  }
+
+  absl::Status Allocate() {
+    arena_.Solve();
+    ASSIGN_OR_RETURN(plan_->arena_, device_.NewArena(arena_.bytes(),
+                                                     absl::StrCat("activations for ", NameOf(pass_),
+                                                                  " of ", plan_->batch_size_,
+                                                                  " samples of ", graph_.name)));
+    plan_->arena_bytes_ = arena_.bytes();
+    for (int i = 0; i < layers(); ++i) plan_->layers_[i]->Bind(Tensors(i));
+    plan_->images_format_ = formats_[0];
+    plan_->images_ = At(activations_[0]);
+    plan_->logits_ = At(activations_.back());
+    if (backward_) plan_->logits_gradient_ = At(gradients_of_.back()[0]);
+    return absl::OkStatus();
+  }
+
+  void* At(int region) const {
+    if (region == kNoRegion) return nullptr;
+    return static_cast<char*>(plan_->arena_.get()) + arena_.offset(region);
+  }
+
+  LayerTensors Tensors(int i) const {
+    LayerTensors tensors;
+    for (int input : graph_.nodes[i].inputs) tensors.inputs.push_back(At(activations_[input]));
+    tensors.output = At(activations_[i + 1]);
+    tensors.kept = At(kept_[i]);
+    tensors.scratch = At(scratch_);
+    if (!backward_) return tensors;
+    for (int region : gradients_of_[i + 1]) tensors.output_gradients.push_back(At(region));
+    for (int region : input_gradients_[i]) tensors.input_gradients.push_back(At(region));
+    return tensors;
+  }
+
+  const NetworkGraph& graph_;
+  TensorDevice& device_;
+  const Pass pass_;
+  const bool backward_;
+  const Mode mode_;
+  const int loss_time_;
+  const std::vector<bool> wants_gradient_;
+  std::unique_ptr<ExecutionPlan> plan_;
+  std::vector<TensorFormat> formats_;  // of each tensor
+  ArenaPlan arena_;
+  std::vector<int> activations_;  // regions, of each tensor
+  std::vector<int> kept_;         // of each layer
+  int scratch_ = kNoRegion;
+  std::vector<std::vector<int>> gradients_of_;     // of each tensor, one per use
+  std::vector<std::vector<int>> input_gradients_;  // of each layer, one per input
+};
+
+absl::StatusOr<std::unique_ptr<ExecutionPlan>> ExecutionPlan::Make(const NetworkGraph& graph,
+                                                                   TensorDevice& device,
+                                                                   int64_t batch_size, Pass pass) {
+  return ExecutionPlanner(graph, device, batch_size, pass).Make();
+}
+
+void ExecutionPlan::Forward(const float* replica, float* gradient) {
+  for (const std::unique_ptr<Layer>& layer : layers_) layer->Forward(replica, gradient);
+}
+
+void ExecutionPlan::Backward(const float* replica, float* gradient,
+                             const std::function<void(int i)>& done) {
+  for (size_t i = layers_.size(); i-- > 0;) {
+    layers_[i]->Backward(replica, gradient);
+    done(static_cast<int>(i));
+  }
+}
+
+void RecordedSteps::Queue(const float* replica, const float* gradient,
+                          const std::function<void()>& calls) {
+  if (!records_) return calls();
+  Step& step = MoveToFront(replica, gradient);
+  if (step.times_queued++ < kPlainSteps) return calls();
+  if (step.recording == nullptr) Record(calls, &step);
+  step.recording == nullptr ? calls() : step.recording->Queue();
+}
+
+RecordedSteps::Step& RecordedSteps::MoveToFront(const float* replica, const float* gradient) {
+  const uint64_t state = device_->step_state();
+  const auto found = std::ranges::find_if(steps_, [&](const Step& step) {
+    return step.replica == replica && step.gradient == gradient && step.device_state == state;
+  });
+  if (found != steps_.end()) {
+    steps_.splice(steps_.begin(), steps_, found);
+  } else {
+    if (steps_.size() == kMaxSteps) steps_.pop_back();
+    steps_.push_front({.replica = replica, .gradient = gradient, .device_state = state});
+  }
+  return steps_.front();
+}
+
+void RecordedSteps::Record(const std::function<void()>& calls, Step* step) {
+  absl::StatusOr<std::unique_ptr<StepRecording>> recording = device_->Record(calls);
+  if (recording.ok()) {
+    step->recording = *std::move(recording);
+    return;
+  }
+  if (absl::IsUnavailable(recording.status())) return;  // the step has failed; the next may not
+  records_ = false;
+  if (absl::IsUnimplemented(recording.status())) return;
+  LOG(WARNING) << "Steps are queued call by call: " << recording.status().message();
+}
 
 GraphNetwork::GraphNetwork(NetworkGraph graph, std::unique_ptr<TensorDevice> device,
                            const NetworkOptions& options)

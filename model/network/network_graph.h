@@ -7,9 +7,13 @@
 #define GRAPEVINE_MODEL_NETWORK_NETWORK_GRAPH_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "kernels/tensor/layer.h"
 #include "kernels/tensor/tensor_format.h"
 #include "kernels/vector/replica_layout.h"
@@ -68,6 +72,97 @@ class BackwardProgress {
  private:
   std::vector<int64_t> final_from_;  // of each operation; never falls
   std::vector<double> ready_at_;     // of each operation
+};
+
+// Describes a network layer by layer: the public way to bring your own.
+//
+//   NetworkBuilder b("tiny", {.height = 28, .width = 28, .channels = 1});
+//   auto x = b.Relu(b.Convolution("conv1", b.input(), {.outputs = 8, .kernel = 3}));
+//   auto logits = b.Linear("fc", b.GlobalAveragePool(x), 10);
+//   absl::StatusOr<NetworkGraph> graph = b.Build(logits);
+//
+// Parameters get PyTorch's names ("conv1.weight") and are in the replica in the order of the
+// calls. Adjacent layers that one pass can compute are fused later. The first mistake (an image
+// smaller than the kernel, a name used twice) is remembered and returned by Build; until then
+// every call returns something.
+//
+// Thread-compatible.
+class NetworkBuilder {
+ public:
+  // A layer's output, the input of the next one.
+  struct Tensor {
+    int id = 0;
+  };
+
+  struct ConvolutionOptions {
+    int64_t outputs = 0;
+    int64_t kernel = 3;  // square
+    int64_t stride = 1;
+    int64_t padding = 0;
+    bool bias = true;
+    // Weights start as N(0, gain^2 / inputs): sqrt(2) for ReLU (He et al. 2015).
+    double gain = kReluGain;
+  };
+  struct LinearOptions {
+    bool bias = true;
+    double gain = kReluGain;
+  };
+  struct BatchNormOptions {
+    double weight = 1;  // the start of every channel's
+  };
+  struct PoolOptions {
+    int64_t kernel = 2;
+    int64_t stride = 2;
+    int64_t padding = 0;
+  };
+  static constexpr double kReluGain = 1.4142135623730951;
+
+  NetworkBuilder(std::string name, ImageShape input);
+
+  Tensor input() const { return {0}; }
+  // (n = 1, c, h, w) of one image's tensor.
+  const TensorShape& shape(Tensor x) const { return shapes_[x.id]; }
+
+  Tensor Convolution(std::string_view name, Tensor x, const ConvolutionOptions& options);
+  // Over all elements of x in the order (c, h, w), as after torch.flatten.
+  Tensor Linear(std::string_view name, Tensor x, int64_t outputs);
+  Tensor Linear(std::string_view name, Tensor x, int64_t outputs, const LinearOptions& options);
+  Tensor BatchNorm(std::string_view name, Tensor x);
+  Tensor BatchNorm(std::string_view name, Tensor x, const BatchNormOptions& options);
+  Tensor Relu(Tensor x);
+  Tensor Add(Tensor a, Tensor b);
+  Tensor MaxPool(Tensor x, const PoolOptions& options);
+  Tensor AveragePool(Tensor x, const PoolOptions& options);
+  Tensor GlobalAveragePool(Tensor x);
+  // Every stride-th pixel, zeros as further channels (He et al. 2016, option A).
+  Tensor Subsample(Tensor x, int64_t channels, int64_t stride);
+
+  // The graph up to `logits`, which must be one row of numbers per image.
+  // Errors are InvalidArgument, name the layer and carry Failure::kUsage.
+  absl::StatusOr<NetworkGraph> Build(Tensor logits);
+
+ private:
+  Tensor Append(Operation operation, std::vector<int> inputs, const TensorShape& shape);
+  Tensor Pool(Tensor x, Pooling::Kind kind, const PoolOptions& options);
+  int64_t AddParameter(std::string_view layer, std::string_view name, std::vector<int64_t> shape,
+                       double mean, double deviation);
+  int64_t AddBuffer(std::string_view layer, std::string_view name, int64_t size, double value);
+  void LayOutBuffers();
+  void CheckName(std::string_view name);
+  void Refuse(std::string_view layer, std::string_view why);
+
+  struct Buffer {
+    std::string name;
+    int64_t size;
+    double value;
+  };
+
+  NetworkGraph graph_;
+  std::vector<TensorShape> shapes_;
+  std::vector<Buffer> buffers_;
+  int64_t buffer_size_ = 0;
+  std::set<std::string> names_;
+  absl::Status status_;
 };
 
 }  // namespace grapevine

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "kernels/tensor/cpu/cpu_tensor_device.h"
 
 namespace grapevine {

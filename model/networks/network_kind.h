@@ -19,7 +19,7 @@
 #include "kernels/tensor/tensor_device.h"
 #include "model/network/graph_network.h"
 #include "model/network/network.h"
-#include "model/network/network_builder.h"
+#include "model/network/network_graph.h"
 
 namespace grapevine {
 

@@ -1,5 +1,5 @@
-// A network over a data set that is sharded over the nodes, and the objective over one node's
-// batches.
+// A network over a data set that is sharded over the nodes, the objective over one node's batches,
+// and the evaluation of weights on a whole data set.
 //
 // A model's loss is the mean over the test set, in nats; its accuracy a fraction.
 #ifndef GRAPEVINE_MODEL_PROBLEM_NETWORK_PROBLEM_H_
@@ -9,22 +9,64 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "model/data/batch.h"
 #include "model/data/dataset.h"
-#include "model/data/prefetched_batches.h"
+#include "model/data/dataset_batches.h"
 #include "model/data/split.h"
 #include "model/network/network.h"
 #include "model/problem/objective.h"
 #include "model/problem/problem.h"
 
 namespace grapevine {
+
+// The mean of the nodes' running statistics is not the statistic of the mean
+// model. Recalibration replaces it by the cumulative average over training
+// batches at the model's own weights (as in SWA, arXiv:1803.05407, section 3.2).
+// Writes the buffers of `replica` from the batches of rounds [first_round,
+// first_round + count), count > 0. A network without buffers costs nothing.
+// Errors are the network's, the batches' and those of `between`; `replica` is then as before.
+absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_t first_round,
+                                  int64_t count, float* replica,
+                                  const BetweenBatches& between = {});
+
+// Evaluates `replica`: sums over all samples of `data`, in inference mode; `prefetch` says how
+// batches are filled. Errors are the network's, the data set's and those of `between`.
+absl::StatusOr<EvaluationSums> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
+                                          Network& network, const PrefetchOptions& prefetch,
+                                          const BetweenBatches& between = {});
+
+struct NetworkEvaluatorOptions {
+  // For the training batches from which batch-norm statistics are measured anew.
+  int64_t batch_size = 1;
+  uint64_t seed = 0;
+  PrefetchOptions prefetch;  // of all batches
+  BetweenBatches between;
+};
+
+class NetworkEvaluator final : public Evaluator {
+ public:
+  NetworkEvaluator(std::unique_ptr<Network> network, TrainTest data,
+                   NetworkEvaluatorOptions options)
+      : network_(std::move(network)), data_(std::move(data)), options_(std::move(options)) {}
+
+  absl::StatusOr<Evaluation> Evaluate(const SharedVector& model) override;
+  absl::StatusOr<std::optional<Evaluation>> EvaluateRecalibrated(
+      const SharedVector& model) override;
+
+ private:
+  const std::unique_ptr<Network> network_;
+  const TrainTest data_;
+  const NetworkEvaluatorOptions options_;
+};
 
 // Thread-compatible. The errors of Gradient are the network's and the batches'.
 class NetworkObjective : public Objective {

@@ -10,9 +10,8 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "base/gradient_noise.h"
+#include "base/gradient.h"
 #include "base/ids.h"
-#include "base/tensor_norms.h"
 #include "kernels/vector/replica_layout.h"
 
 namespace grapevine {
@@ -45,10 +44,10 @@ class Objective {
                                                  float* gradient, const FinalFrom& final_from) {
     return Gradient(replica, round, gradient);
   }
-  // Of the last gradient, where it is measured (model/problem/noise_meter.h).
+  // Of the last gradient, where it is measured (model/problem/gradient_meters.h).
   virtual GradientNoise noise() const { return {}; }
   // Likewise, of each parameter's tensor, in the layout's order, and of the replica at which it was
-  // taken (model/problem/normed_objective.h); empty where they are not measured.
+  // taken (model/problem/objective_wrappers.h); empty where they are not measured.
   virtual std::span<const TensorNorms> norms() const { return {}; }
 
   // An estimate of the share of a round's gradient's time after which the elements from `from` on

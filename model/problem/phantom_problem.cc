@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "model/problem/problem.h"
 

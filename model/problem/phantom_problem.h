@@ -1,5 +1,5 @@
 // A model that is only bytes to send and time to wait for, for measuring networks: the time of
-// its gradients is spent by those who request them (node/runner/gradient_worker.h,
+// its gradients is spent by those who request them (node/runner/node_gradients.h,
 // sim/engine/simulation.h).
 #ifndef GRAPEVINE_MODEL_PROBLEM_PHANTOM_PROBLEM_H_
 #define GRAPEVINE_MODEL_PROBLEM_PHANTOM_PROBLEM_H_

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/status_macros.h"
-#include "model/problem/host_objective.h"
+#include "base/status.h"
+#include "model/problem/objective_wrappers.h"
 #include "model/problem/problem.h"
 #include "random/keyed_random.h"
 

@@ -12,9 +12,9 @@
 #include <set>
 #include <string>
 
-#include "base/failure.h"
 #include "base/ids.h"
-#include "node/control/steady_time.h"
+#include "base/status.h"
+#include "node/control/control_protocol.h"
 
 namespace grapevine {
 

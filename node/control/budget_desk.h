@@ -1,4 +1,4 @@
-// Rank 0's part of a run whose nodes share a budget of gradients (algorithm/gradient_budget.h):
+// Rank 0's part of a run whose nodes share a budget of gradients (algorithm/async_gradients.h):
 // each worker's limit, when to measure, and when the run is over. Without I/O.
 //
 // A nominal round is over when the workers together have done as many steps as it has: all nodes
@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "algorithm/gradient_budget.h"
+#include "algorithm/async_gradients.h"
 #include "base/ids.h"
 #include "node/control/control.pb.h"
 

@@ -5,10 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "base/counted.h"
-#include "base/failure.h"
 #include "base/printable.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "node/identity/host_address.h"
 

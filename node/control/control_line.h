@@ -6,7 +6,7 @@
 //
 // Once the run has begun, the line outlives its connections. When one breaks, or nothing is heard
 // on it for half of peer_timeout, the caller is to connect anew and to register again, as often as
-// it takes, with its reports that rank 0 is not known to have (numbered_messages.h); this ends when
+// it takes, with its reports that rank 0 is not known to have (control_protocol.h); this ends when
 // rank 0 is known to be gone (nobody listens at its address any more) or has not been heard for
 // peer_timeout.
 //
@@ -26,8 +26,7 @@
 #include "algorithm/view.h"
 #include "base/ids.h"
 #include "node/control/control.pb.h"
-#include "node/control/numbered_messages.h"
-#include "node/control/steady_time.h"
+#include "node/control/control_protocol.h"
 
 namespace grapevine {
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/printable.h"
 #include "base/units.h"
-#include "node/control/registration.h"
+#include "node/control/control_protocol.h"
 
 namespace grapevine {
 namespace {

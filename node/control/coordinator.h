@@ -23,7 +23,7 @@
 // ends with the next one that is complete, or earlier for any other reason.
 //
 // Conditions of a node are told apart. It is *absent* while its connection is broken: what is to be
-// told to it is kept (numbered_messages.h), and nothing else changes if it comes back. That is a
+// told to it is kept (control_protocol.h), and nothing else changes if it comes back. That is a
 // registration by the same process with a later call, which takes the old session's place, whether
 // or not that is known to be over. *Dead*: it has closed its connection in order, or is absent and
 // known to be gone (OnGone: nobody listens at its address any more, which tells the end of a
@@ -48,15 +48,14 @@
 
 #include "absl/status/status.h"
 #include "algorithm/membership/view_agreement.h"
-#include "base/failure.h"
 #include "base/ids.h"
+#include "base/status.h"
 #include "node/control/accusations.h"
 #include "node/control/budget_desk.h"
-#include "node/control/checkpoint_calls.h"
 #include "node/control/control.pb.h"
+#include "node/control/control_protocol.h"
+#include "node/control/coordinated_checkpoints.h"
 #include "node/control/notice_throttle.h"
-#include "node/control/numbered_messages.h"
-#include "node/control/steady_time.h"
 
 namespace grapevine {
 

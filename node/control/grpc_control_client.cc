@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "node/control/registration.h"
+#include "base/status.h"
+#include "node/control/control_protocol.h"
 
 namespace grapevine {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "node/control/registration.h"
+#include "node/control/control_protocol.h"
 #include "node/identity/host_address.h"
-#include "node/server/certified_rank.h"
+#include "node/server/grpc_credentials.h"
 
 namespace grapevine {
 namespace {

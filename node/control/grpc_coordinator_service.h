@@ -22,8 +22,7 @@
 #include "node/control/coordinator.h"
 #include "node/control/grpc_control.grpc.pb.h"
 #include "node/control/port_watch.h"
-#include "node/identity/rank_names.h"
-#include "node/identity/run_token.h"
+#include "node/identity/authentication.h"
 #include "system/mutex.h"
 
 namespace grapevine {

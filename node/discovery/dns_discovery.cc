@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
-#include "node/discovery/not_found.h"
+#include "base/status.h"
+#include "node/discovery/discovery.h"
+#include "system/deadline.h"
 #include "system/mutex.h"
-#include "system/soon.h"
 
 namespace grapevine {
 namespace {

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "node/discovery/coordinator_probe.h"
 #include "node/discovery/discovery.h"
-#include "system/bounded_call.h"
+#include "system/deadline.h"
 
 namespace grapevine {
 

@@ -1,21 +1,184 @@
 #include "node/discovery/grpc_discovery.h"
 
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
 #include <grpcpp/create_channel.h>
+#include <grpcpp/support/async_unary_call.h>
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "absl/strings/str_join.h"
+#include "base/printable.h"
+#include "base/status.h"
 #include "node/discovery/dns_discovery.h"
-#include "node/discovery/grpc_coordinator_probe.h"
 #include "node/discovery/store_discovery.h"
+#include "node/server/grpc_credentials.h"
+#include "node/server/grpc_health.grpc.pb.h"
 #include "node/store/file_store.h"
 #include "node/store/grpc_etcd_store.h"
 #include "system/machine_names.h"
-#include "system/name_resolution.h"
 
 namespace grapevine {
+
+namespace {
+
+using grpc::health::v1::Health;
+using grpc::health::v1::HealthCheckRequest;
+using grpc::health::v1::HealthCheckResponse;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+constexpr size_t kMostReason = 200;
+constexpr size_t kMostReasons = 4;
+
+std::string Reason(const grpc::Status& status, const HealthCheckResponse& response) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK:
+      return response.status() == HealthCheckResponse::SERVING ? "" : "not serving";
+    case grpc::StatusCode::NOT_FOUND:
+      return "a node that is not rank 0 of this run";
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return "what answers there is not a grapevine node";
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+    case grpc::StatusCode::CANCELLED:
+      return "no answer";
+    default:
+      return Printable(status.error_message(), kMostReason);
+  }
+}
+
+struct Call {
+  HostAddress address;
+  std::unique_ptr<Health::Stub> stub;
+  grpc::ClientContext context;
+  HealthCheckResponse response;
+  grpc::Status status;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<HealthCheckResponse>> reader;
+};
+
+// The questions of one ProbeQuestion that are under way, and what they have brought.
+class Sweep {
+ public:
+  Sweep() = default;
+  // Ends those that are under way, for which gRPC needs nobody's help.
+  ~Sweep() {
+    for (const std::unique_ptr<Call>& call : calls_) call->context.TryCancel();
+    queue_.Shutdown();
+    void* tag;
+    bool ok;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+
+  void Refuse(const HostAddress& address, std::string_view why) {
+    reasons_.push_back(absl::StrCat(FormatHostAddress(address), ": ", std::string(why)));
+  }
+
+  void Ask(const HostAddress& address, const std::shared_ptr<grpc::Channel>& channel,
+           const std::string& service, steady_clock::time_point deadline) {
+    Call& call = *calls_.emplace_back(std::make_unique<Call>());
+    call.address = address;
+    call.stub = Health::NewStub(channel);
+    call.context.set_deadline(
+        system_clock::now() +
+        std::chrono::duration_cast<system_clock::duration>(deadline - steady_clock::now()));
+    HealthCheckRequest request;
+    request.set_service(service);
+    call.reader = call.stub->AsyncCheck(&call.context, request, &queue_);
+    call.reader->Finish(&call.response, &call.status, &call);
+  }
+
+  // Until one answers as it should, or none does; each has its deadline.
+  std::optional<HostAddress> Await() {
+    for (size_t answered = 0; answered < calls_.size(); ++answered) {
+      void* tag = nullptr;
+      bool ok = false;
+      if (!queue_.Next(&tag, &ok)) break;
+      const Call& call = *static_cast<const Call*>(tag);
+      const std::string reason = Reason(call.status, call.response);
+      if (reason.empty()) return call.address;
+      Refuse(call.address, reason);
+    }
+    return std::nullopt;
+  }
+
+  const std::vector<std::string>& reasons() const { return reasons_; }
+
+ private:
+  grpc::CompletionQueue queue_;  // outlives the calls
+  std::vector<std::unique_ptr<Call>> calls_;
+  std::vector<std::string> reasons_;
+};
+
+std::string Some(const std::vector<std::string>& reasons) {
+  const size_t shown = std::min(reasons.size(), kMostReasons);
+  std::string text =
+      absl::StrJoin(reasons.begin(), reasons.begin() + static_cast<ptrdiff_t>(shown), ", ");
+  if (shown < reasons.size()) absl::StrAppend(&text, " and ", reasons.size() - shown, " more");
+  return text.empty() ? "no answer" : text;
+}
+
+class Prober {
+ public:
+  Prober(GrpcCredentials credentials, bool loopback_only)
+      : credentials_(std::move(credentials)), loopback_only_(loopback_only) {}
+
+  ProbeAnswer operator()(const ProbeQuestion& question, steady_clock::time_point deadline) const {
+    std::vector<std::string> reasons;
+    for (auto rest = question.addresses; !rest.empty();) {
+      const auto some = rest.first(std::min(rest.size(), kMostProbes));
+      rest = rest.subspan(some.size());
+      Sweep sweep;
+      for (const HostAddress& address : some) Ask(question, address, deadline, &sweep);
+      if (std::optional<HostAddress> found = sweep.Await()) return {std::move(found), ""};
+      reasons.insert(reasons.end(), sweep.reasons().begin(), sweep.reasons().end());
+    }
+    return {std::nullopt, Some(reasons)};
+  }
+
+ private:
+  // Where this node may connect.
+  void Ask(const ProbeQuestion& question, const HostAddress& address,
+           steady_clock::time_point deadline, Sweep* sweep) const {
+    const auto channel_credentials = credentials_.ForChannel(address.host);
+    if (!channel_credentials.ok()) {
+      return sweep->Refuse(address, std::string(channel_credentials.status().message()));
+    }
+    if (loopback_only_ && !IsLoopback(address.host)) {
+      return sweep->Refuse(address, "not this machine, for which a token or --insecure is needed");
+    }
+    grpc::ChannelArguments arguments;
+    // A connection of an earlier question that is being torn down would fail this one.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    if (!question.certified_name.empty()) {
+      arguments.SetSslTargetNameOverride(question.certified_name);
+    }
+    RequireRank(credentials_.names(), 0, &arguments);
+    sweep->Ask(
+        address,
+        grpc::CreateCustomChannel(FormatHostAddress(address), *channel_credentials, arguments),
+        question.service, deadline);
+  }
+
+  const GrpcCredentials credentials_;
+  const bool loopback_only_;
+};
+
+}  // namespace
+
+CoordinatorProbe GrpcCoordinatorProbe(GrpcCredentials credentials, bool loopback_only) {
+  return Prober(std::move(credentials), loopback_only);
+}
+
 namespace {
 
 using std::chrono::milliseconds;

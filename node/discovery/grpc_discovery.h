@@ -1,4 +1,4 @@
-// The discovery that --coordinator names, over gRPC.
+// The discovery that --coordinator names, and the probe that it asks with, over gRPC.
 #ifndef GRAPEVINE_NODE_DISCOVERY_GRPC_DISCOVERY_H_
 #define GRAPEVINE_NODE_DISCOVERY_GRPC_DISCOVERY_H_
 
@@ -6,12 +6,16 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "node/discovery/coordinator_place.h"
 #include "node/discovery/discovery.h"
-#include "node/identity/run_token.h"
+#include "node/identity/authentication.h"
 #include "node/server/grpc_credentials.h"
 
 namespace grapevine {
+
+// Asks where the credentials allow it; `loopback_only`: nowhere else than on this machine. At most
+// kMostProbes addresses at once.
+inline constexpr size_t kMostProbes = 64;
+CoordinatorProbe GrpcCoordinatorProbe(GrpcCredentials credentials, bool loopback_only);
 
 struct DiscoveryOptions {
   GrpcCredentials credentials;  // for rank 0, and for etcd

@@ -1,20 +1,49 @@
 // Rank 0 says in a store where it is, for as long as it lives; the others read it there.
+//
+// Functions are pure, StoreDiscovery is thread-safe.
 #ifndef GRAPEVINE_NODE_DISCOVERY_STORE_DISCOVERY_H_
 #define GRAPEVINE_NODE_DISCOVERY_STORE_DISCOVERY_H_
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "node/discovery/coordinator_probe.h"
+#include "absl/status/statusor.h"
 #include "node/discovery/discovery.h"
-#include "node/identity/run_token.h"
-#include "node/store/held_key.h"
+#include "node/identity/authentication.h"
+#include "node/identity/host_address.h"
 #include "node/store/store.h"
 #include "system/mutex.h"
 
 namespace grapevine {
+
+// What rank 0 says of itself in a store. Whoever can write there can forge it, but for its proof of
+// the run's token.
+struct CoordinatorAnnouncement {
+  static constexpr size_t kMostAddresses = 16;
+
+  std::string run_id;
+  std::vector<HostAddress> addresses;  // at any of which rank 0 may be reached
+  int64_t since = 0;                   // seconds of Unix time
+};
+
+std::string EncodeAnnouncement(const CoordinatorAnnouncement& announcement, const RunToken& token);
+
+// InvalidArgument says what is wrong with it, phrased to follow "what is there ".
+absl::StatusOr<CoordinatorAnnouncement> DecodeAnnouncement(std::string_view bytes,
+                                                           const RunToken& token);
+
+// Where rank 0 may be reached that advertises this: there, or without a host under each of
+// `own_names` (system/machine_names.h), loopback only where there is nothing else.
+std::vector<HostAddress> AnnouncedAddresses(const HostAddress& advertised,
+                                            const std::vector<std::string>& own_names);
+
+// "10.0.0.1:41234, node1:41234 (since 2026-11-23 16:20:00 UTC)".
+std::string AnnouncementText(const CoordinatorAnnouncement& announcement);
 
 struct StoreDiscoveryOptions {
   std::string key;

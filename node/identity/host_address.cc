@@ -12,8 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/failure.h"
 #include "base/ids.h"
+#include "base/status.h"
 
 namespace grapevine {
 

@@ -16,12 +16,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "node/identity/host_address.h"
 #include "node/launch/launch_plan.h"
 #include "system/child_process.h"
 #include "system/file_descriptor.h"
-#include "system/signal_descriptor.h"
 
 namespace grapevine {
 namespace {

@@ -59,7 +59,7 @@ struct LaunchSinks {
 };
 
 // Runs until every child has ended; OK when all ended with 0. Otherwise names the child that caused
-// the failure; an exit code of base/failure.h is the failure's class, a child killed by a signal is
+// the failure; an exit code of base/status.h is the failure's class, a child killed by a signal is
 // kPeerLost; kInterrupted or kTerminated when a signal ended the run.
 //
 // To be called on the main thread, before others exist (see SignalDescriptor); sinks are called on

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/vector/tensor_norms.h"
+#include "kernels/vector/norms.h"
 #include "kernels/vector/vector_passes.h"
 #include "optim/optimizer.h"
 

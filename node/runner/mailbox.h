@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "algorithm/event.h"
 #include "algorithm/view.h"
-#include "node/runner/gradient_worker.h"
+#include "node/runner/node_gradients.h"
 #include "system/mutex.h"
 
 namespace grapevine {

@@ -11,8 +11,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/event.h"
-#include "algorithm/number_check.h"
-#include "algorithm/round_bytes.h"
+#include "algorithm/receiving.h"
 #include "base/ids.h"
 #include "kernels/passes/streamed_norm.h"
 #include "node/runner/data_path.h"
@@ -24,7 +23,7 @@ namespace grapevine {
 // Thread-compatible: the runner's thread.
 class NodeExchange {
  public:
-  // `trace` may be null; all outlive this. `max_norm`: of what arrives (number_check.h).
+  // `trace` may be null; all outlive this. `max_norm`: of what arrives (algorithm/receiving.h).
   NodeExchange(DataPath* data_path, Transport* transport, TraceRecorder* trace,
                double max_norm = kAnyNorm)
       : data_path_(data_path), transport_(transport), trace_(trace), max_norm_(max_norm) {}

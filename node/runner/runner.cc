@@ -6,12 +6,10 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "kernels/tensor/tensor_thread.h"
-#include "node/runner/model_gather.h"
-#include "node/runner/model_reduction.h"
+#include "node/runner/model_assembly.h"
 #include "optim/optimizer.h"
 
 namespace grapevine {

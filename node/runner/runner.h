@@ -20,29 +20,26 @@
 
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
+#include "algorithm/async_gradients.h"
 #include "algorithm/host.h"
-#include "algorithm/number_check.h"
-#include "algorithm/staleness.h"
+#include "algorithm/receiving.h"
 #include "algorithm/view.h"
-#include "base/gradient_noise.h"
-#include "base/tensor_norms.h"
+#include "base/gradient.h"
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/objective.h"
 #include "node/runner/data_path.h"
-#include "node/runner/gradient_lane.h"
-#include "node/runner/gradient_worker.h"
 #include "node/runner/living_peers.h"
 #include "node/runner/mailbox.h"
 #include "node/runner/model_assembly.h"
 #include "node/runner/node_exchange.h"
-#include "node/runner/round_leave.h"
+#include "node/runner/node_gradients.h"
+#include "node/runner/round_progress.h"
 #include "node/runner/state_lane.h"
-#include "node/runner/step_reports.h"
 #include "node/runner/trace_recorder.h"
 #include "node/transport/transport.h"
 #include "optim/optimizer.h"
-#include "run/checkpoint/state_restorer.h"
+#include "run/checkpoint/node_state.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -129,7 +126,7 @@ struct RunnerOptions {
   // Whether the algorithm goes on without nodes that are lost (ResilientAlgorithm): a lost peer is
   // then no error, and rank 0 says who is left out.
   bool resilient = false;
-  double max_norm = kAnyNorm;      // of a neighbour's message (algorithm/number_check.h)
+  double max_norm = kAnyNorm;      // of a neighbour's message (algorithm/receiving.h)
   GradientPace pace = {};          // of this node's gradients; none: not slowed down
   TraceRecorder* trace = nullptr;  // outlives the runner; may be null
   // Makes the data path of the node's vectors; none: host memory.

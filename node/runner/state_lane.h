@@ -18,7 +18,6 @@
 #include "algorithm/event.h"
 #include "kernels/vector/vector_handle.h"
 #include "run/checkpoint/node_state.h"
-#include "run/checkpoint/state_saver.h"
 
 namespace grapevine {
 

@@ -14,7 +14,7 @@
 
 #include "algorithm/event.h"
 #include "base/ids.h"
-#include "run/trace/node_trace.h"
+#include "run/trace/run_trace.h"
 #include "system/mutex.h"
 
 namespace grapevine {

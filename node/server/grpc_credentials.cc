@@ -1,11 +1,13 @@
 #include "node/server/grpc_credentials.h"
 
+#include <grpc/grpc_security_constants.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <ctime>
 #include <memory>
 #include <string>
@@ -17,20 +19,18 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "node/identity/host_address.h"
 #include "system/file.h"
 
 namespace grapevine {
+
 namespace {
 
 // Whether a node's certificate, key and authority are usable, before anyone dials.
 //
 // What OpenSSL says of them in a handshake reaches nobody: one side sees a closed socket, and
 // cannot tell which of the two is at fault. So each node checks its own.
-//
-// Thread-safety: pure functions.
 
 // A file as text, and how to name it: "--tls-cert: /etc/node.pem".
 struct PemFile {
@@ -276,6 +276,21 @@ std::shared_ptr<grpc::ChannelCredentials> GrpcCredentials::ForPeers() const {
   options.pem_private_key = key_;
   options.pem_cert_chain = cert_;
   return grpc::SslCredentials(options);
+}
+
+void RequireRank(const RankNames& names, Rank rank, grpc::ChannelArguments* arguments) {
+  if (names.given()) arguments->SetSslTargetNameOverride(names.Of(rank));
+}
+
+bool IsCertified(const RankNames& names, const grpc::ServerContextBase& caller, Rank rank) {
+  if (!names.given()) return true;
+  const std::shared_ptr<const grpc::AuthContext> auth = caller.auth_context();
+  // Where certificates name ranks, the server takes no connection without one (GrpcCredentials).
+  const bool within_the_process = !auth->IsPeerAuthenticated();
+  if (within_the_process) return true;
+  const std::string name = names.Of(rank);
+  return std::ranges::any_of(auth->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME),
+                             [&](const grpc::string_ref& san) { return san == name; });
 }
 
 }  // namespace grapevine

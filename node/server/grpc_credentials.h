@@ -1,14 +1,18 @@
-// Who may talk to a node: mutual TLS, or nothing at all on loopback.
+// Who may talk to a node: mutual TLS, or nothing at all on loopback; and whether a peer is the rank
+// that its certificate names.
 //
 // Both ends show a certificate signed by the same authority, so that nobody else can join
 // a run or read it. Without certificates only loopback is allowed, unless the user says --insecure.
 //
-// Thread-safety: immutable after Load.
+// Thread-safety: immutable after Load; functions are pure.
 #ifndef GRAPEVINE_NODE_SERVER_GRPC_CREDENTIALS_H_
 #define GRAPEVINE_NODE_SERVER_GRPC_CREDENTIALS_H_
 
+#include <grpcpp/security/auth_context.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/channel_arguments.h>
 
 #include <memory>
 #include <string>
@@ -18,7 +22,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/ids.h"
-#include "node/identity/rank_names.h"
+#include "node/identity/authentication.h"
 
 namespace grapevine {
 
@@ -63,6 +67,15 @@ class GrpcCredentials {
   RankNames names_;
   std::string warning_;
 };
+
+// Without names (RankNames) everybody with a certificate of the authority may be any rank.
+//
+// The channel's handshake fails unless the certificate that answers names `rank`, whatever the
+// address.
+void RequireRank(const RankNames& names, Rank rank, grpc::ChannelArguments* arguments);
+
+// Whether the caller's certificate names `rank`; true for calls within the process.
+bool IsCertified(const RankNames& names, const grpc::ServerContextBase& caller, Rank rank);
 
 }  // namespace grapevine
 

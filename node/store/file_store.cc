@@ -14,11 +14,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "node/store/mvcc.pb.h"
 #include "system/file.h"
 #include "system/file_descriptor.h"
-#include "system/file_lock.h"
 
 namespace grapevine {
 namespace {

@@ -1,7 +1,7 @@
 // A store in a folder that all nodes share: on one machine's disk, or on a file server's (NFS 4 and
 // others with locks and atomic renames).
 //
-// Every call takes the folder's lock (system/file_lock.h) and sees all changes before it; each file
+// Every call takes the folder's lock (system/file.h) and sees all changes before it; each file
 // is written aside, fsynced and renamed, so that a process that dies leaves a whole store and no
 // lock. The rules for leases:
 //
@@ -20,7 +20,7 @@
 #include <string>
 
 #include "node/store/store.h"
-#include "system/bounded_call.h"
+#include "system/deadline.h"
 
 namespace grapevine {
 

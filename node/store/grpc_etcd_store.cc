@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

@@ -1,8 +1,13 @@
 #include "node/store/store.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "base/status.h"
 #include "base/units.h"
+#include "system/deadline.h"
 
 namespace grapevine {
 
@@ -33,6 +38,110 @@ absl::Status StoreAway(const std::string& name, std::chrono::nanoseconds asked,
   return absl::UnavailableError(absl::StrCat(name, " did not answer within ", HumanSeconds(asked),
                                              ": ", Printable(why, kMostWhy), "; ",
                                              std::string(remedy)));
+}
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kAnswer{2000};  // that a store is given for one
+constexpr milliseconds kSlice{1000};   // of a wait, between two looks whether to go on with it
+constexpr milliseconds kRetry{200};
+constexpr milliseconds kFarewell{1000};
+// A store may let a dead holder's lease live a little longer.
+constexpr milliseconds kGrace{3000};
+// Chances in each time to live.
+constexpr int kBeats = 3;
+
+}  // namespace
+
+absl::StatusOr<HeldKey::Taken> HeldKey::Take(std::shared_ptr<Store> store, HeldKeyOptions options,
+                                             StoreDeadline deadline,
+                                             const Interrupted& interrupted) {
+  RETURN_IF_ERROR(CheckTimeToLive(options.time_to_live));
+  const StoreDeadline patience = Soon(deadline, options.time_to_live + kGrace);
+  while (true) {
+    RETURN_IF_ERROR(interrupted());
+    absl::StatusOr<std::optional<StoredValue>> holder =
+        store->Get(options.key, Soon(deadline, kAnswer));
+    absl::Status status = holder.status();
+    if (status.ok() && !*holder) {
+      absl::StatusOr<std::unique_ptr<HeldKey>> held = TryTake(store, options, deadline);
+      if (held.ok() && *held != nullptr) return Taken{*std::move(held), std::nullopt};
+      status = held.status();
+    } else if (status.ok()) {
+      if (steady_clock::now() >= patience) return Taken{nullptr, **std::move(holder)};
+      status =
+          store->AwaitChange(options.key, (*holder)->modified, Soon(patience, kSlice)).status();
+    }
+    if (status.ok()) continue;
+    if (!absl::IsUnavailable(status) || steady_clock::now() + kRetry >= deadline) return status;
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<HeldKey>> HeldKey::TryTake(const std::shared_ptr<Store>& store,
+                                                          const HeldKeyOptions& options,
+                                                          StoreDeadline deadline) {
+  const StoreDeadline granted = steady_clock::now();
+  ASSIGN_OR_RETURN(const LeaseId lease,
+                   store->Grant(options.time_to_live, Soon(deadline, kAnswer)));
+  const absl::StatusOr<std::optional<StoreRevision>> fence =
+      store->CompareAndSwap(options.key, 0, options.words, lease, Soon(deadline, kAnswer));
+  if (fence.ok() && *fence) {
+    return std::unique_ptr<HeldKey>(new HeldKey(store, options, lease, **fence, granted));
+  }
+  // A swap whose answer was lost may have happened: it goes with the lease, now or by itself.
+  (void)store->Revoke(lease, steady_clock::now() + kFarewell);
+  RETURN_IF_ERROR(fence.status());
+  return nullptr;
+}
+
+HeldKey::HeldKey(std::shared_ptr<Store> store, HeldKeyOptions options, LeaseId lease,
+                 StoreRevision fence, StoreDeadline granted)
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      lease_(lease),
+      fence_(fence),
+      keeper_([this, granted] { Keep(granted); }) {}
+
+HeldKey::~HeldKey() {
+  {
+    MutexLock lock(mutex_);
+    ending_ = true;
+    changed_.NotifyAll();
+  }
+  keeper_.join();
+  (void)store_->Revoke(lease_, steady_clock::now() + kFarewell);
+}
+
+bool HeldKey::Pause(milliseconds time) {
+  const StoreDeadline end = steady_clock::now() + time;
+  MutexLock lock(mutex_);
+  while (!ending_ && steady_clock::now() < end) changed_.WaitUntil(mutex_, end);
+  return !ending_;
+}
+
+// It counts as lost no later than it is: a time to live after the last question that was answered.
+void HeldKey::Keep(StoreDeadline granted) {
+  const milliseconds beat = options_.time_to_live / kBeats;
+  StoreDeadline held_until = granted + options_.time_to_live;
+  milliseconds pause = beat;
+  while (Pause(pause)) {
+    const StoreDeadline asked = steady_clock::now();
+    const absl::Status status =
+        store_->KeepAlive(lease_, std::min(held_until, Soon(asked + beat, kAnswer)));
+    if (status.ok()) {
+      held_until = asked + options_.time_to_live;
+      pause = beat;
+    } else if (!absl::IsUnavailable(status) || steady_clock::now() >= held_until) {
+      options_.on_lost(status);
+      return;
+    } else {
+      pause = std::min(beat, kRetry);
+    }
+  }
 }
 
 }  // namespace grapevine

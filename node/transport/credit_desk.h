@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "algorithm/credit_order.h"
 #include "algorithm/event.h"
+#include "algorithm/receiving.h"
 #include "node/transport/message_memory.h"
 #include "system/mutex.h"
 

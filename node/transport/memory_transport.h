@@ -20,8 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "node/transport/receive_ledger.h"
-#include "node/transport/send_queue.h"
+#include "node/transport/flow_control.h"
 #include "node/transport/transport.h"
 #include "system/mutex.h"
 

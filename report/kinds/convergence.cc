@@ -1,13 +1,11 @@
-#include "report/kinds/convergence.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "report/curve.h"
-#include "report/plot_kind.h"
+#include "report/kinds/pages.h"
+#include "report/plot.h"
 #include "report/series.h"
 
 namespace grapevine {

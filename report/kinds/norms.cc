@@ -10,12 +10,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "report/axis.h"
 #include "report/curve.h"
 #include "report/gnuplot_script.h"
-#include "report/plot_kind.h"
+#include "report/plot.h"
 #include "report/run_reader.h"
 #include "report/series.h"
 

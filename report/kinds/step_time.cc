@@ -1,5 +1,3 @@
-#include "report/kinds/step_time.h"
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -9,12 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "report/axis.h"
-#include "report/cell_curves.h"
 #include "report/curve.h"
-#include "report/plot_kind.h"
+#include "report/kinds/pages.h"
+#include "report/plot.h"
 
 namespace grapevine {
 namespace {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/status_macros.h"
-#include "report/plot_kind.h"
+#include "base/status.h"
+#include "report/plot.h"
 #include "report/run_reader.h"
 #include "report/winner_map.h"
 

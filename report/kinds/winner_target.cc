@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
-#include "report/cell_curves.h"
-#include "report/plot_kind.h"
+#include "base/status.h"
+#include "report/curve.h"
+#include "report/plot.h"
 #include "report/run_reader.h"
 #include "report/target.h"
 #include "report/winner_map.h"

@@ -1,21 +1,73 @@
-// All faults of a run: what --chaos says, read, checked against the run, and the random ones drawn.
+// What goes wrong on purpose in a run: what --chaos says, read, checked against the run, and the
+// random faults drawn.
 //
-// Pure functions. The same texts and the same run give the same faults, simulated or real.
+//   kill:rank=3:at=round:200              the process ends at once, as by kill -9
+//   stop:rank=2:at=10s:for=5s             it is held, as by SIGSTOP and SIGCONT
+//   slow:rank=2:factor=4:at=10s:for=5s    its gradients take longer
+//   cut:edge=1-2:at=10s:for=5s            the edge's connections break, and no other is made
+//   partition:ranks=0+1:at=10s:for=5s     these ranks and the others hear nothing of each other,
+//                                         over connections that stay
+//   drop:p=0.01:edge=1-2                  a message waits for a retransmission, with probability p
+//   corrupt:edge=1-2:at=round:5           the next message from 1 to 2 has a wrong bit
+//   disk-full:rank=2:at=10s               no file of the process grows any more
+//   random:seed=7:rate=0.05               faults drawn from a seed (MakeFaultSchedule)
+//
+// `at` is a time since the training began, or how many rounds (steps, where nodes go through none
+// together) the node has completed that the fault is about; of an edge, each end goes by its own.
+// Without `for` a fault lasts to the end.
+//
+// Values and pure functions. The same texts and the same run give the same faults, simulated or
+// real. Errors about a text are kUsage.
 #ifndef GRAPEVINE_RUN_CHAOS_FAULT_SCHEDULE_H_
 #define GRAPEVINE_RUN_CHAOS_FAULT_SCHEDULE_H_
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/ids.h"
-#include "run/chaos/fault.h"
+#include "base/spec.h"
 
 namespace grapevine {
+
+enum class FaultKind { kKill, kStop, kSlow, kCut, kPartition, kDrop, kCorrupt, kDiskFull };
+
+// Which end a run, whatever follows; the others pass.
+bool IsFatal(FaultKind kind);
+
+struct Fault {
+  static constexpr std::chrono::nanoseconds kForever = std::chrono::nanoseconds::max();
+
+  FaultKind kind = FaultKind::kKill;
+  // The process that it is about; the two ends of an edge, of `corrupt` its sender first; one side
+  // of a partition; none for `drop` on every edge.
+  std::vector<Rank> ranks;
+  std::optional<Round> round;        // when it begins: then, or
+  std::chrono::nanoseconds time{0};  // at this time
+  std::chrono::nanoseconds duration = kForever;
+  double amount = 0;  // the factor of `slow`, the probability of `drop`
+
+  // Whether it concerns what `from` sends to `to`.
+  bool IsBetween(Rank from, Rank to) const;
+  // Whether it is about a process rather than the network.
+  bool IsOfProcess() const;
+
+  bool operator==(const Fault&) const = default;
+};
+
+// Of any kind but `random`. Errors begin with the text at fault.
+absl::StatusOr<Fault> ParseFault(const Spec& spec);
+
+// The text that reads back as the fault.
+std::string FaultText(const Fault& fault);
 
 // The run that faults are for.
 struct ChaosExtent {
@@ -34,8 +86,8 @@ using FaultSchedule = std::vector<Fault>;
 inline constexpr size_t kMaxFaults = 10000;
 
 // `texts`: each one or several faults, between commas, or file:PATH, of which each line is such a
-// text, or empty, or begins with '#'. Errors are kUsage and name the entry, and its file and line;
-// kInput for a file that cannot be read.
+// text, or empty, or begins with '#'. Errors name the entry, and its file and line; kInput for a
+// file that cannot be read.
 //
 //   random:seed=7:rate=0.05[:kinds=stop+slow+cut+partition+drop][:for=1s]
 //

@@ -1,5 +1,6 @@
 // When the faults of a run hold: those of a time from then on, those of a round once their node has
-// completed it. What a fault does, simulated or real, is asked here.
+// completed it. What a fault does, simulated or real, is asked here; what has begun is noted in
+// chaos.jsonl.
 //
 // Times are since the training began. Thread-compatible.
 #ifndef GRAPEVINE_RUN_CHAOS_FAULT_TIMELINE_H_
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/ids.h"
@@ -75,6 +77,15 @@ class FaultTimeline {
   std::vector<size_t> timed_;  // of `planned_`: by time, those that TakeDue returns
   size_t taken_ = 0;
 };
+
+// `run`/chaos.jsonl: the faults that have begun, one object a line, for pictures and for people.
+std::string ChaosPath(const std::string& run);
+
+// Its line about one that begins at a node, in a round of its own:
+//
+//   {"round": 200, "time_s": 3.25, "rank": 3, "fault": "kill:rank=3:at=round:200"}
+std::string ChaosLine(const FaultTimeline::Begun& begun, Round round,
+                      std::chrono::nanoseconds time);
 
 }  // namespace grapevine
 

@@ -13,9 +13,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
-#include "run/checkpoint/node_state_file.h"
+#include "base/status.h"
+#include "run/checkpoint/checkpoint_files.h"
 #include "run/records/output_file.h"
 #include "system/file.h"
 

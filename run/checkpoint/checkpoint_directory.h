@@ -1,8 +1,8 @@
 // The checkpoints of a run, in its directory:
 //
-//   checkpoints/round-200/node-RANK.safetensors   each node's state (node_state_file.h)
+//   checkpoints/round-200/node-RANK.safetensors   each node's state (checkpoint_files.h)
 //                         model.safetensors       the averaged model
-//                         manifest.textproto      last: makes it valid (manifest.h)
+//                         manifest.textproto      last: makes it valid (likewise)
 //
 // They are written in two phases: first all parts, each fsynced, then the manifest, fsynced. So
 // whatever is killed when, a checkpoint that has a manifest is whole. One is removed the other way
@@ -25,7 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/ids.h"
-#include "run/checkpoint/manifest.h"
+#include "run/checkpoint/checkpoint_files.h"
 #include "run/checkpoint/node_state.h"
 
 namespace grapevine {

@@ -2,16 +2,25 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
 #include "base/registry.h"
-#include "base/status_macros.h"
+#include "base/status.h"
+#include "base/units.h"
 #include "run/config/config_field.h"
 #include "run/config/config_file.h"
-#include "run/config/config_validate.h"
+#include "run/config/config_values.h"
+#include "run/config/resolved_config.h"
 
 namespace grapevine {
 namespace {
@@ -124,6 +133,256 @@ std::map<std::string, std::string> ConfigEnvironment() {
     result.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return result;
+}
+
+namespace {
+
+// What a number must satisfy, in words that follow "must".
+struct Range {
+  std::string_view must;
+  bool (*holds)(double);
+};
+
+constexpr Range kPositive{"be positive", [](double v) { return v > 0 && std::isfinite(v); }};
+constexpr Range kNonNegative{"not be negative",
+                             [](double v) { return v >= 0 && std::isfinite(v); }};
+constexpr Range kBelowOne{"be at least 0 and below 1", [](double v) { return v >= 0 && v < 1; }};
+constexpr Range kPort{"be a port between 1 and 65535",
+                      [](double v) { return v >= 1 && v <= 65535; }};
+
+struct RangeRule {
+  const char* field;
+  Range range;
+};
+
+constexpr RangeRule kRanges[] = {
+    {"nodes", kPositive},           {"epochs", kPositive},          {"rounds", kPositive},
+    {"batch", kPositive},           {"accumulate", kPositive},      {"lr", kPositive},
+    {"momentum", kBelowOne},        {"clip_norm", kPositive},       {"max_norm", kPositive},
+    {"weight_decay", kNonNegative}, {"label_smoothing", kBelowOne}, {"loss", kBelowOne},
+    {"target_accuracy", kPositive}, {"eval_every", kPositive},      {"log_every", kNonNegative},
+    {"window", kNonNegative},       {"rank", kNonNegative},         {"world_size", kPositive},
+    {"master_port", kPort},
+};
+
+absl::Status CheckRanges(const ResolvedConfig& resolved) {
+  for (const auto& [name, range] : kRanges) {
+    const ConfigField& field = ConfigFieldNamed(name);
+    if (!HasField(field, resolved.config)) continue;
+    double value = 0;
+    if (!absl::SimpleAtod(FieldText(field, resolved.config), &value) || !range.holds(value)) {
+      return UsageError(absl::StrCat(Culprit(resolved, name), ": must ", std::string(range.must)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+struct ChoiceRule {
+  const char* field;
+  std::vector<std::string_view> values;
+};
+
+absl::Status CheckChoices(const ResolvedConfig& resolved) {
+  const ChoiceRule rules[] = {
+      {"precision", {"fp32", "tf32", "bf16", "fp16"}},
+      {"log_level", {"debug", "info", "warning", "error"}},
+      {"log_format", {"text", "json"}},
+      {"on_failure", {"end", "shrink"}},
+      {"network_model", {"auto", "nic", "queue", "packets", "packets:control=reno", "flow"}}};
+  for (const ChoiceRule& rule : rules) {
+    const std::string value = FieldText(ConfigFieldNamed(rule.field), resolved.config);
+    std::string known;
+    bool found = false;
+    for (std::string_view choice : rule.values) {
+      found |= value == choice;
+      absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(choice));
+    }
+    if (!found)
+      return UsageError(absl::StrCat(Culprit(resolved, rule.field), ": must be one of ", known));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDevice(const ResolvedConfig& resolved) {
+  const absl::StatusOr<DeviceSpec> device = ParseDevice(resolved.config.device());
+  if (!device.ok()) {
+    return UsageError(
+        absl::StrCat(Culprit(resolved, "device"), ": ", std::string(device.status().message())));
+  }
+  if (device->cuda || resolved.config.precision() == "fp32") return absl::OkStatus();
+  return UsageError(absl::StrCat(Culprit(resolved, "precision"), ": needs --device=cuda"));
+}
+
+// With less, heartbeats (eight per --peer-timeout) are late on any machine; with more, sums of
+// times overflow.
+constexpr std::chrono::nanoseconds kShortestTimeout = std::chrono::milliseconds(100);
+constexpr std::chrono::nanoseconds kLongestTimeout = std::chrono::hours(24 * 365);
+
+absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
+  for (const char* name : {"peer_timeout", "rendezvous_timeout", "step_timeout"}) {
+    const auto time = ResolvedDuration(FieldText(ConfigFieldNamed(name), resolved.config));
+    if (time < kShortestTimeout || time > kLongestTimeout) {
+      return UsageError(absl::StrCat(Culprit(resolved, name), ": must be between ",
+                                     FormatDuration(kShortestTimeout), " and ",
+                                     FormatDuration(kLongestTimeout)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOrderOfTimeouts(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (ResolvedDuration(config.step_timeout()) >= ResolvedDuration(config.peer_timeout())) {
+    return absl::OkStatus();
+  }
+  return UsageError(absl::StrCat(Culprit(resolved, "step_timeout"),
+                                 ": is below --peer-timeout=", config.peer_timeout(),
+                                 ", so that it would fire before a lost peer is named; raise it"));
+}
+
+absl::Status CheckCluster(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (config.has_hostfile() && config.has_hosts()) {
+    return UsageError(absl::StrCat(Culprit(resolved, "hostfile"), " and ",
+                                   Culprit(resolved, "hosts"),
+                                   " both list the nodes; keep one of them"));
+  }
+  if (config.has_rank() && config.has_world_size() && config.rank() >= config.world_size()) {
+    return UsageError(absl::StrCat(Culprit(resolved, "rank"), ": ranks count from 0 to ",
+                                   config.world_size() - 1, " (world size ", config.world_size(),
+                                   ")"));
+  }
+  if (config.has_world_size() && config.world_size() != config.nodes() &&
+      resolved.OriginOf("nodes").source != Source::kDefault) {
+    return UsageError(absl::StrCat(Culprit(resolved, "world_size"), " and ",
+                                   Culprit(resolved, "nodes"), " differ; give one of them"));
+  }
+  return absl::OkStatus();
+}
+
+// Behind "rank-R.", in a certificate.
+bool IsDnsName(const std::string& name) {
+  constexpr size_t kLongest = 200;
+  const bool letters = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  });
+  const auto outer = [](char c) { return c != '-' && c != '.'; };
+  return letters && !name.empty() && name.size() <= kLongest && outer(name.front()) &&
+         outer(name.back()) && !absl::StrContains(name, "..");
+}
+
+absl::Status CheckSecurity(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  const int given = config.has_tls_ca() + config.has_tls_cert() + config.has_tls_key();
+  if (given != 0 && given != 3) {
+    return UsageError(
+        "--tls-ca, --tls-cert and --tls-key belong together (mutual TLS); give all three");
+  }
+  if (config.has_tls_identity() && given == 0) {
+    return UsageError(absl::StrCat(Culprit(resolved, "tls_identity"),
+                                   ": there are no certificates to name ranks without --tls-ca, "
+                                   "--tls-cert and --tls-key"));
+  }
+  if (config.has_tls_identity() && !IsDnsName(config.tls_identity())) {
+    return UsageError(absl::StrCat(Culprit(resolved, "tls_identity"),
+                                   ": is no DNS name of lower-case letters, digits, hyphens and "
+                                   "dots, of at most 200 characters"));
+  }
+  if (given == 3 && config.insecure()) {
+    return UsageError(
+        absl::StrCat(Culprit(resolved, "insecure"), ": contradicts --tls-ca; drop one of them"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOutput(const ResolvedConfig& resolved) {
+  if (!resolved.config.overwrite() || resolved.config.has_out() || resolved.config.has_resume())
+    return absl::OkStatus();
+  return UsageError(absl::StrCat(Culprit(resolved, "overwrite"),
+                                 ": needs --out=DIR, the run directory to replace"));
+}
+
+absl::Status CheckStragglers(const ResolvedConfig& resolved) {
+  return ConfiguredStragglers(resolved.config, resolved.config.nodes()).status();
+}
+
+absl::Status CheckRecord(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (!config.has_record()) return absl::OkStatus();
+  if (absl::StartsWith(config.batch_schedule(), "plateau")) {
+    return UsageError(absl::StrCat(Culprit(resolved, "record"),
+                                   ": a replay evaluates nothing, so it knows no plateaus; give "
+                                   "--batch-schedule=step the positions at which an earlier run's "
+                                   "batch grew (summary.json), or drop --record"));
+  }
+  if (config.device() == "cpu") return absl::OkStatus();
+  return UsageError(absl::StrCat(Culprit(resolved, "record"),
+                                 ": a replay computes on the CPU, "
+                                 "whose bits a GPU's are not; drop --device=",
+                                 config.device()));
+}
+
+absl::Status CheckGoingOn(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (config.on_failure() == "end") return absl::OkStatus();
+  if (config.has_checkpoint_every() || config.has_resume()) {
+    return UsageError(absl::StrCat(Culprit(resolved, "on_failure"),
+                                   ": a run that lost nodes cannot be checkpointed so far; leave "
+                                   "out --checkpoint-every and --resume, or drop it"));
+  }
+  if (!config.has_record()) return absl::OkStatus();
+  return UsageError(absl::StrCat(Culprit(resolved, "record"),
+                                 ": a replay knows all nodes from the beginning to the end; drop "
+                                 "it, or --on-failure"));
+}
+
+bool MakesUpTimes(const Config& config) {
+  return config.has_compute() || config.slow_size() > 0 || config.straggler() != "none";
+}
+
+}  // namespace
+
+absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
+  RETURN_IF_ERROR(CheckOrderOfTimeouts(resolved));
+  const Config& config = resolved.config;
+  if (config.has_resume() && config.has_record()) {
+    return UsageError(absl::StrCat(Culprit(resolved, "record"),
+                                   ": a replay begins where the run begins, and this one goes on "
+                                   "(--resume); drop it"));
+  }
+  RETURN_IF_ERROR(CheckGoingOn(resolved));
+  if (config.has_profile() && MakesUpTimes(config)) {
+    return UsageError(absl::StrCat(Culprit(resolved, "profile"),
+                                   ": --compute, --slow and --straggler change how long gradients "
+                                   "take; drop them while measuring"));
+  }
+  if (config.has_profile() && (config.accumulate() > 1 || config.batch_schedule() != "none")) {
+    return UsageError(absl::StrCat(Culprit(resolved, "profile"),
+                                   ": records the times of single batches, and --accumulate and "
+                                   "--batch-schedule join several; drop them while measuring"));
+  }
+  return CheckRecord(resolved);
+}
+
+absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
+  RETURN_IF_ERROR(CheckGoingOn(resolved));
+  if (resolved.config.has_record()) {
+    return UsageError(absl::StrCat(Culprit(resolved, "record"),
+                                   ": a simulation repeats itself, so there is nothing to record; "
+                                   "drop it, or record real nodes with `grapevine train`"));
+  }
+  if (resolved.config.device() == "cpu") return absl::OkStatus();
+  return UsageError(absl::StrCat(Culprit(resolved, "device"),
+                                 ": the simulator learns on the CPU; for a GPU's times give it "
+                                 "--compute=profile:FILE, measured by train --profile"));
+}
+
+absl::Status ValidateConfig(const ResolvedConfig& resolved) {
+  for (auto check : {CheckRanges, CheckChoices, CheckDevice, CheckTimeouts, CheckCluster,
+                     CheckSecurity, CheckOutput, CheckStragglers}) {
+    RETURN_IF_ERROR(check(resolved));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace grapevine

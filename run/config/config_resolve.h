@@ -1,5 +1,8 @@
 // Resolves flags, environment variables and a file to one configuration that records where each
-// value came from. Precedence: command line > environment > --config file > default.
+// value came from, and checks that its values make sense, alone and together. Precedence: command
+// line > environment > --config file > default.
+//
+// Specs (of a topology, a model) are checked by the code that builds what they name.
 #ifndef GRAPEVINE_RUN_CONFIG_CONFIG_RESOLVE_H_
 #define GRAPEVINE_RUN_CONFIG_CONFIG_RESOLVE_H_
 
@@ -7,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "run/config/resolved_config.h"
 
@@ -21,11 +25,21 @@ struct ConfigSources {
 
 // Errors are kUsage (kInput for an unreadable file) and begin with the origin of the bad value: a
 // flag, a variable or FILE:LINE; or name a field that does not exist. The result is valid
-// (run/config/config_validate.h).
+// (ValidateConfig).
 absl::StatusOr<ResolvedConfig> ResolveConfig(const ConfigSources& sources);
 
 // The GRAPEVINE_* variables of this process.
 std::map<std::string, std::string> ConfigEnvironment();
+
+// The first problem, as kUsage: where the value came from, what is wrong with it and the remedy.
+absl::Status ValidateConfig(const ResolvedConfig& resolved);
+
+// What real nodes refuse in addition: to measure times that are made up, and to wait longer for a
+// peer than for a step.
+absl::Status ValidateForRealNodes(const ResolvedConfig& resolved);
+
+// What simulated nodes refuse in addition: to compute on a GPU.
+absl::Status ValidateForSimulation(const ResolvedConfig& resolved);
 
 }  // namespace grapevine
 

@@ -11,8 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "system/file.h"
 
 namespace grapevine {

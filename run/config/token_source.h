@@ -1,5 +1,6 @@
 // Where the token of a run comes from: a file, the environment or, for nodes started by one
-// process, the kernel's random number generator. node/identity/run_token.h describes its purpose.
+// process, the kernel's random number generator. node/identity/authentication.h describes its
+// purpose.
 //
 // No message and no file of a run holds the token itself, only its source.
 #ifndef GRAPEVINE_RUN_CONFIG_TOKEN_SOURCE_H_

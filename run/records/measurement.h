@@ -9,8 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "base/gradient_noise.h"
-#include "base/tensor_norms.h"
+#include "base/gradient.h"
 #include "run/records/metrics.h"
 
 namespace grapevine {

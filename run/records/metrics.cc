@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "run/records/json_record.h"
 
 namespace grapevine {

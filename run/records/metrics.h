@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/tensor_norms.h"
+#include "base/gradient.h"
 
 namespace grapevine {
 
@@ -28,7 +28,7 @@ struct RunMetrics {
   // Mean over the nodes of their batches' losses since the last measurement.
   std::optional<double> train_loss;
   std::optional<double> learning_rate;
-  // With --noise-scale, of the gradients since the last measurement (base/gradient_noise.h): the
+  // With --noise-scale, of the gradients since the last measurement (base/gradient.h): the
   // means over them of the estimates of tr(S) and |G|^2, and the ratio of these, in samples.
   std::optional<double> gradient_variance;
   std::optional<double> gradient_square;
@@ -97,7 +97,7 @@ struct NodeMetrics {
   // Where nodes share a budget of gradients: how many it has computed, the seconds since the last
   // line in which it computed none, and how many updates the models had had since the replicas at
   // which those were taken that it has applied, if it applies any: how many had none, 1, 2 to 3,
-  // 4 to 7 ... (algorithm/staleness.h).
+  // 4 to 7 ... (algorithm/async_gradients.h).
   std::optional<int64_t> gradients_total;
   std::optional<double> idle_s;
   std::optional<double> staleness_mean;

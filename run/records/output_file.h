@@ -1,16 +1,23 @@
-// A command's output files, each written completely or not at all, and the folders that hold
-// them.
+// A command's output files and the folders that hold them: files that are written completely or not
+// at all, and those that grow line by line, such as metrics.jsonl.
 //
-// All errors are kOutput and name the path.
+// All errors are kOutput and name the path, unless said otherwise.
 #ifndef GRAPEVINE_RUN_RECORDS_OUTPUT_FILE_H_
 #define GRAPEVINE_RUN_RECORDS_OUTPUT_FILE_H_
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "system/background.h"
 
 namespace grapevine {
 
@@ -39,6 +46,66 @@ absl::Status CreateFolders(const std::string& path);
 
 // Creates a folder that did not exist before: `path`, else `path`-2, `path`-3 ...
 absl::StatusOr<std::string> CreateFreshFolder(const std::string& path);
+
+// A file that grows line by line. Thread-compatible; Sync from any thread. Readers of the file see
+// only whole lines, as soon as Append returns; when the disk is full, a partial line is removed
+// again.
+class LineFile {
+ public:
+  // Appends to `path`, which is created if missing.
+  static absl::StatusOr<std::unique_ptr<LineFile>> Open(std::string path);
+  ~LineFile();
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+
+  // `line` has no line break.
+  absl::Status Append(std::string_view line);
+  // All lines so far are on the disk.
+  absl::Status Sync() const;
+  const std::string& path() const { return path_; }
+
+ private:
+  LineFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  std::string path_;
+  int descriptor_;
+};
+
+// Appends lines to a file whose disk may stall: a full network file system, a server that is
+// down. A thread of its own writes, so that callers never wait. Thread-safe. No line is dropped:
+// too many pending lines are an error; after that, or after an error of the file, nothing more is
+// written.
+class BackgroundLines {
+ public:
+  static constexpr size_t kCapacity = size_t{1} << 24;  // pending bytes
+
+  // `failed` receives the first error, on the writing thread or within Append.
+  BackgroundLines(std::unique_ptr<LineFile> file, std::function<void(const absl::Status&)> failed);
+  // Gives pending lines a few seconds, then leaves them to the thread: a stalled disk does not
+  // keep the process alive.
+  ~BackgroundLines() = default;
+
+  // Never waits for the disk. `line` has no line break.
+  void Append(std::string_view line) { writer_.Write(std::string(line)); }
+
+  // Waits until all lines are in the file. Returns the first error, or one that says how long the
+  // file has made no progress by `deadline`.
+  absl::Status Drain(std::chrono::steady_clock::time_point deadline);
+  // The same, and all lines are on the disk.
+  absl::Status Sync(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  const std::shared_ptr<LineFile> file_;
+  BackgroundWriter writer_;
+};
+
+// Of the metrics.jsonl of a run that goes on from an earlier round than it had got to: the lines of
+// rounds until `round`. No file: none. A line that is none of a round is kInput, with the file and
+// its number.
+absl::StatusOr<std::vector<std::string>> ReadLinesUntil(const std::string& path, int64_t round);
+
+// Removes the others from the file, and what a killed process has not written to its end; returns
+// those that stay.
+absl::StatusOr<std::vector<std::string>> KeepLinesUntil(const std::string& path, int64_t round);
 
 }  // namespace grapevine
 

@@ -5,16 +5,19 @@
 //   summary.json            its results (Summary)
 //   statistics.json         of a simulated run: where its time went (Statistics)
 //   cell-inputs.txt         of a sweep's cell that named files: which they were
-//   chaos.jsonl             of a run with --chaos: the faults that began (run/chaos/chaos_record.h)
+//   chaos.jsonl             of a run with --chaos: the faults that began
+//   (run/chaos/fault_timeline.h)
 //   *.safetensors           the averaged model
 //   node-RANK/              each node's own metrics.jsonl and model
 //   checkpoints/            what --resume goes on from (run/checkpoint/checkpoint_directory.h)
-//   run.lock                while it runs: who writes it (run_lock.h)
+//   run.lock                while it runs: who writes it (RunLock)
 //
 // All errors are kOutput and name the path.
 #ifndef GRAPEVINE_RUN_RECORDS_RUN_DIRECTORY_H_
 #define GRAPEVINE_RUN_RECORDS_RUN_DIRECTORY_H_
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -22,10 +25,44 @@
 #include "absl/time/time.h"
 #include "run/config/config.pb.h"
 #include "run/records/metrics.h"
-#include "run/records/run_lock.h"
+#include "run/records/output_file.h"
 #include "run/records/statistics.h"
+#include "system/file.h"
 
 namespace grapevine {
+
+// Who writes a run directory, or a sweep's: one process at a time. Its file, run.lock, says who.
+// Held while it lives, and no longer than its process, however that ends: the file that a killed
+// one has left holds nobody up. Thread-compatible.
+class RunLock {
+ public:
+  // Of an existing folder. Refused at once, with its process, host and time, if another one has it.
+  // On a file system without locks everybody gets it.
+  static absl::StatusOr<std::unique_ptr<const RunLock>> Take(const std::string& folder,
+                                                             absl::Time now);
+  ~RunLock();
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+
+ private:
+  RunLock(std::string path, std::optional<FileLock> lock);
+
+  const std::string path_;
+  const std::optional<FileLock> lock_;
+};
+
+// One that this process alone writes, until it lets go of the lock.
+struct LockedFolder {
+  std::string path;
+  std::unique_ptr<const RunLock> lock;
+};
+absl::StatusOr<LockedFolder> LockFolder(std::string path, absl::Time now);
+
+// Take's refusal, if there would be one; touches nothing.
+absl::Status CheckNobodyWrites(const std::string& folder);
+
+// What is in a folder besides its lock. An error if it is not a folder.
+absl::StatusOr<FoundFolder> LookBesideLock(const std::string& folder);
 
 // "runs/20261120-123320-ring-dpsgd-n4": the path of a run without --out.
 std::string DefaultRunPath(const Config& config, absl::Time now);

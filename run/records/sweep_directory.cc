@@ -12,13 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "run/config/config_field.h"
 #include "run/config/config_file.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
-#include "run/records/run_lock.h"
 
 namespace grapevine {
 namespace {

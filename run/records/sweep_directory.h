@@ -5,7 +5,7 @@
 //   sweep.csv         one line per cell
 //   sweep.txt         the same for people
 //   LABEL/            the run directory of a cell
-//   run.lock          while it runs: who writes it (run_lock.h)
+//   run.lock          while it runs: who writes it (run_directory.h)
 //
 // A folder holds one sweep. The same sweep continues in it; a different one replaces it only with
 // --overwrite, and then completely.
@@ -22,7 +22,7 @@
 #include "absl/time/time.h"
 #include "run/config/config.pb.h"
 #include "run/config/sweep_cells.h"
-#include "run/records/run_lock.h"
+#include "run/records/run_directory.h"
 
 namespace grapevine {
 

@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "run/text_proto.h"
 
 namespace grapevine {

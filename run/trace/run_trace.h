@@ -2,14 +2,22 @@
 // gradients and exchange (mixing and waiting), and as many for sends and for receives as overlap.
 // Simulated and real runs look alike.
 //
-// Thread-safety: thread-compatible.
+// The nodes of a real run record what they do, each on its own clock (RUN/node-RANK/trace.bin), and
+// all of it is merged into one trace.
+//
+// Thread-safety: thread-compatible; functions are safe for different files.
 #ifndef GRAPEVINE_RUN_TRACE_RUN_TRACE_H_
 #define GRAPEVINE_RUN_TRACE_RUN_TRACE_H_
 
 #include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "run/trace/chrome_trace.h"
 
@@ -60,6 +68,54 @@ class RunTrace {
   ChromeTrace* const trace_;
   std::unordered_map<Rank, Node> nodes_;  // those seen so far
 };
+
+enum class TraceKind : uint32_t {
+  kStep = 0,  // a round
+  kGradient = 1,
+  kMix = 2,
+  kWait = 3,      // for `peer`
+  kSent = 4,      // to `peer`: from the request until the last byte leaves
+  kReceived = 5,  // from `peer`: begins and ends when the last byte arrives
+};
+
+// Members that a kind does not need are 0.
+struct TraceRecord {
+  int64_t begin = 0;  // nanoseconds of the node's steady clock
+  int64_t end = 0;
+  int64_t bytes = 0;
+  int64_t round = 0;
+  uint32_t step = 0;
+  uint32_t channel = 0;
+  int32_t peer = 0;
+  TraceKind kind = TraceKind::kStep;
+};
+static_assert(sizeof(TraceRecord) == 48 && std::is_trivially_copyable_v<TraceRecord>);
+
+// What one node recorded. In its file a line of JSON identifies the node and its clock; records of
+// fixed size follow, in the byte order of the machine that wrote them.
+struct NodeTrace {
+  int64_t rank = 0;
+  std::string clock;    // equal if two nodes share a steady clock; may be empty
+  int64_t start = 0;    // of the run, on that clock
+  int64_t dropped = 0;  // records lost before the first one here
+  std::vector<TraceRecord> records;
+};
+
+// In a node's folder.
+std::string NodeTracePath(const std::string& folder);
+
+// Errors are kOutput and name the path.
+absl::Status WriteNodeTrace(const std::string& path, const NodeTrace& trace);
+// Safe on hostile input: peers are in [0, nodes), no interval is negative or longer than a
+// century. Errors are kInput and name the path.
+absl::StatusOr<NodeTrace> ReadNodeTrace(const std::string& path, Rank nodes);
+
+// Adds the contents of files[rank], one node at a time. Nodes on rank 0's machine share its clock
+// and are placed exactly; others are aligned at the common start, which all nodes leave within
+// one message's latency of each other. Returns the ranks whose file does not exist: it may be on
+// another machine's disk. Errors: a malformed file, or another rank's (kInput).
+absl::StatusOr<std::vector<Rank>> MergeTraces(std::span<const std::string> files,
+                                              ChromeTrace* trace);
 
 }  // namespace grapevine
 

@@ -14,14 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "algorithm/credit_order.h"
 #include "algorithm/event.h"
+#include "algorithm/receiving.h"
 #include "kernels/vector/vector_handle.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/sim_observer.h"
 #include "sim/engine/vector_store.h"
 #include "sim/nanoseconds.h"
-#include "sim/network/message_effect.h"
 #include "sim/network/network_model.h"
 
 namespace grapevine {

@@ -9,9 +9,8 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
-#include "kernels/vector/tensor_norms.h"
+#include "base/status.h"
+#include "kernels/vector/norms.h"
 #include "optim/optimizer.h"
 
 namespace grapevine {

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/gradient_noise.h"
-#include "base/tensor_norms.h"
+#include "base/gradient.h"
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_table.h"

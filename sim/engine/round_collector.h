@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/gradient_noise.h"
+#include "base/gradient.h"
 #include "base/ids.h"
 #include "kernels/vector/shared_vector.h"
 #include "sim/nanoseconds.h"

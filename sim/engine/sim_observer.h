@@ -9,9 +9,8 @@
 
 #include "absl/status/status.h"
 #include "algorithm/event.h"
-#include "base/gradient_noise.h"
+#include "base/gradient.h"
 #include "base/ids.h"
-#include "base/tensor_norms.h"
 #include "kernels/vector/vector_handle.h"
 #include "sim/nanoseconds.h"
 

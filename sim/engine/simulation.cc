@@ -9,10 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/message.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "kernels/vector/vector_passes.h"
-#include "run/checkpoint/state_restorer.h"
+#include "run/checkpoint/node_state.h"
 
 namespace grapevine {
 namespace {

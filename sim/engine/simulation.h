@@ -19,9 +19,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
-#include "algorithm/gradient_budget.h"
-#include "algorithm/number_check.h"
-#include "algorithm/staleness.h"
+#include "algorithm/async_gradients.h"
+#include "algorithm/receiving.h"
 #include "algorithm/state_visitor.h"
 #include "run/checkpoint/node_state.h"
 #include "run/timing/compute_time.h"
@@ -29,10 +28,8 @@
 #include "sim/engine/membership.h"
 #include "sim/engine/message_exchange.h"
 #include "sim/engine/sim_observer.h"
-#include "sim/engine/store_host.h"
 #include "sim/engine/vector_store.h"
 #include "sim/nanoseconds.h"
-#include "sim/network/message_effect.h"
 #include "sim/network/network_model.h"
 
 namespace grapevine {
@@ -46,7 +43,7 @@ struct SimulationOptions {
   double memory_bandwidth = std::numeric_limits<double>::infinity();
   // Time of the exchange lane that sending or receiving one message takes.
   Nanoseconds message_overhead = 0;
-  // Of a neighbour's message (algorithm/number_check.h).
+  // Of a neighbour's message (algorithm/receiving.h).
   double max_norm = kAnyNorm;
   // All nodes begin in this round, at this time.
   Round begin = 0;

@@ -1,8 +1,10 @@
 // The vectors of virtual nodes: with elements (replica_vectors.h), or with sizes only
 // (PhantomVectors).
 //
-// The simulator charges the time of every request itself; a store only does the
-// arithmetic, and the phantom has none to do.
+// A driver charges the time of every request itself; a store only does the arithmetic, and the
+// phantom has none to do. StoreHost is the part of a driver's Host that is about vectors only.
+//
+// Thread-compatible.
 #ifndef GRAPEVINE_SIM_ENGINE_VECTOR_STORE_H_
 #define GRAPEVINE_SIM_ENGINE_VECTOR_STORE_H_
 
@@ -10,12 +12,11 @@
 #include <span>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "algorithm/host.h"
-#include "base/gradient_noise.h"
+#include "base/gradient.h"
 #include "base/ids.h"
-#include "base/passes.h"
-#include "base/tensor_norms.h"
 #include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_handle.h"
 #include "model/network/backward_cost.h"
@@ -25,7 +26,7 @@ namespace grapevine {
 // A message's slot: small numbers, reused.
 using MessageId = uint32_t;
 
-// Thread-compatible. The vectors of all nodes live in one store.
+// The vectors of all nodes live in one store.
 class VectorStore {
  public:
   virtual ~VectorStore() = default;
@@ -59,7 +60,7 @@ class VectorStore {
 
   // Keeps what a message sends until it is delivered, released or its sender reuses it.
   virtual void Hold(MessageId message, const Payload& payload) = 0;
-  // Returns the sum of the squares of its elements (algorithm/number_check.h); 0 for a phantom.
+  // Returns the sum of the squares of its elements (algorithm/receiving.h); 0 for a phantom.
   virtual double Deliver(MessageId message, const Payload& into) = 0;
   virtual void Release(MessageId message) = 0;
 
@@ -67,7 +68,7 @@ class VectorStore {
   virtual SharedVector At(Vec vector) const = 0;
 };
 
-// Vectors without elements: timing only, at no cost in memory. Thread-compatible.
+// Vectors without elements: timing only, at no cost in memory.
 class PhantomVectors final : public VectorStore {
  public:
   // Without `passes`, every round has one.
@@ -102,6 +103,36 @@ class PhantomVectors final : public VectorStore {
   const int64_t replica_size_;
   const int step_vectors_;
   const PassesOf passes_;
+};
+
+// The requests of a Host that only concern vectors, over a store: drivers of n nodes on one thread
+// derive from it.
+class StoreHost : public Host {
+ protected:
+  // `store` outlives this.
+  explicit StoreHost(VectorStore* store) : store_(store) {}
+
+  VectorStore& store() const { return *store_; }
+  // Requests cannot fail to their caller: the first error since the last call, after the event.
+  absl::Status TakeStatus() { return std::exchange(status_, absl::OkStatus()); }
+  void Fail(const absl::Status& why) { status_.Update(why); }
+
+  int64_t replica_size() const override { return store_->replica_size(); }
+  ReplicaRange parameters() const override { return store_->parameters(); }
+  Vec InitialReplica(ReplicaRange range) override {
+    const absl::StatusOr<Vec> replica = store_->InitialReplica(range);
+    if (replica.ok()) return *replica;
+    Fail(replica.status());
+    return store_->New(range.size, "the starting replica");
+  }
+  int64_t SizeOf(Vec vector) const override { return store_->At(vector).size; }
+  Vec New(int64_t size, const char* role) override { return store_->New(size, role); }
+  Vec NewOptimizerState(ReplicaRange range) override { return store_->NewOptimizerState(range); }
+  void Drop(Vec vector) override { store_->Drop(vector); }
+
+ private:
+  VectorStore* const store_;
+  absl::Status status_;
 };
 
 }  // namespace grapevine

@@ -1,15 +1,17 @@
 // How bytes get from rank to rank in simulated time.
 //
 // In a fluid model a flow has a rate at every moment, and rates change only when a flow begins or
-// ends: nic_network.h (only interfaces limit) and flow_network.h (max-min fairness over links).
-// packet_network.h sends a flow in segments, through queues.
+// ends: fluid_networks.h. packet_network.h sends a flow in segments, through queues. What a real
+// link does to a message besides carrying its bytes is an effect (tcp_effects.h).
 #ifndef GRAPEVINE_SIM_NETWORK_NETWORK_MODEL_H_
 #define GRAPEVINE_SIM_NETWORK_NETWORK_MODEL_H_
 
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <unordered_map>
 
+#include "algorithm/event.h"
 #include "base/ids.h"
 #include "sim/nanoseconds.h"
 
@@ -75,6 +77,53 @@ class NetworkModel {
   // By link of the platform, the bytes of the messages that began to cross it; empty where links
   // are not modelled individually.
   virtual std::span<const double> link_bytes() const { return {}; }
+};
+
+// A message that begins to flow: what its effects depend on.
+struct Transfer {
+  Rank from = 0;
+  Rank to = 0;
+  Tag tag;
+  int64_t bytes = 0;
+  Nanoseconds latency = 0;  // one way
+  // The time since the last byte of earlier messages from `from` to `to` left; 0 while one is still
+  // leaving, kNeverUsed for the first.
+  Nanoseconds idle = 0;
+
+  static constexpr Nanoseconds kNeverUsed = std::numeric_limits<Nanoseconds>::max();
+};
+
+// What a real link does to it.
+struct MessageEffect {
+  double bytes = 0;  // on the wire, retransmissions included
+  double max_rate = std::numeric_limits<double>::infinity();  // bytes per nanosecond
+  Nanoseconds delay = 0;  // beyond the latency, before it arrives
+};
+
+// Immutable: a pure function of the transfer, so that effects do not depend on
+// the order of events.
+class MessageEffects {
+ public:
+  virtual ~MessageEffects() = default;
+  virtual MessageEffect Of(const Transfer& transfer) const = 0;
+};
+
+// When each connection was last used, for slow start after a pause.
+// One for each ordered pair of ranks that ever spoke. Thread-compatible.
+class Connections {
+ public:
+  // A message begins to flow; returns Transfer::idle.
+  Nanoseconds Begin(Rank from, Rank to, Nanoseconds now);
+  // Its last byte has left.
+  void End(Rank from, Rank to, Nanoseconds now);
+
+ private:
+  struct Connection {
+    int64_t under_way = 0;
+    Nanoseconds left = 0;  // the last byte of all
+  };
+
+  std::unordered_map<uint64_t, Connection> connections_;
 };
 
 }  // namespace grapevine

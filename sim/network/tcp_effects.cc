@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
 #include "random/portable_math.h"
 #include "run/config/config_field.h"

@@ -26,7 +26,7 @@
 #include "absl/status/statusor.h"
 #include "run/config/config.pb.h"
 #include "sim/nanoseconds.h"
-#include "sim/network/message_effect.h"
+#include "sim/network/network_model.h"
 
 namespace grapevine {
 

@@ -7,9 +7,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
 #include "topology/files/field_reader.h"
 

@@ -1,6 +1,6 @@
 // A physical network: hosts, directed links between them, and the routes that messages take.
 //
-// Families of networks (formula_platform.h) compute their routes; a user's own
+// Families of networks (platform_kind.h) compute their routes; a user's own
 // (graph_platform.h) searches for them. platform_request.h makes all of them.
 #ifndef GRAPEVINE_SIM_PLATFORM_PLATFORM_H_
 #define GRAPEVINE_SIM_PLATFORM_PLATFORM_H_

@@ -1,9 +1,11 @@
 // A physical network by its spec: a family with options, "racks:hosts=16", a preset, whose options
-// replace its own, or "file:PATH" (platform_file.h), where a name that ends in .textproto or
-// .graphml does, too. Families and presets register themselves (platform_kind.h); link
+// replace its own, or "file:PATH", a user's own, where a name that ends in .textproto or .graphml
+// does, too. Families and presets register themselves (platform_kind.h); link
 // :registry for those of this folder.
 //
-// Thread-safety: pure functions.
+// A file is hostile until proven a network.
+//
+// Thread-safety: pure functions, but for reading files.
 #ifndef GRAPEVINE_SIM_PLATFORM_PLATFORM_REQUEST_H_
 #define GRAPEVINE_SIM_PLATFORM_PLATFORM_REQUEST_H_
 
@@ -15,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "sim/nanoseconds.h"
+#include "sim/platform/graph_platform.h"
 #include "sim/platform/platform.h"
 
 namespace grapevine {
@@ -32,6 +35,29 @@ struct PlatformRequest {
 
 // An impossible network is kUsage and quotes the spec, a broken file kInput.
 absl::StatusOr<std::shared_ptr<const Platform>> MakePlatform(const PlatformRequest& request);
+
+// Errors are kInput and begin with FILE:LINE.
+absl::StatusOr<PlatformDescription> ReadPlatformTextproto(const std::string& path);
+
+// In GraphML a node's id is its name, unless a node attribute "name" gives another; the attribute
+// "kind" is "host" (the default) or "switch". Edge attributes: "bandwidth" ("10Gbit"), "latency"
+// ("5us") and "duplex" ("full", the default of undirected edges, or "half"). A directed edge is a
+// one-way link.
+//
+// Boost.PropertyTree reads the XML, as in Boost.Graph, whose own GraphML reader keeps no ids, and
+// makes a node of every misspelt end of an edge.
+//
+// Errors are kInput, name the file and, where the XML is broken, the line, else
+// the element: "net.graphml: edge 3 (a - b): ...", counted from 1.
+absl::StatusOr<PlatformDescription> ReadPlatformGraphml(const std::string& path);
+
+// The network of "file:PATH". The file's extension decides how it is read:
+//
+//   .graphml, .xml   GraphML, what NetworkX, Gephi or yEd write
+//   anything else    a textproto (platform.proto)
+//
+// Errors about the content are kInput and name the file, the line or element, and what to do.
+absl::StatusOr<std::shared_ptr<const Platform>> LoadPlatformFile(const std::string& path);
 
 }  // namespace grapevine
 

@@ -15,9 +15,8 @@
 #include "absl/strings/str_join.h"
 #include "base/ids.h"
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
-#include "sim/platform/formula_platform.h"
 #include "sim/platform/platform_kind.h"
 #include "topology/sides.h"
 

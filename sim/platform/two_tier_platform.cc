@@ -17,9 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/ids.h"
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "base/units.h"
-#include "sim/platform/formula_platform.h"
 #include "sim/platform/platform_kind.h"
 
 namespace grapevine {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "topology/topology.h"
 #include "topology/weights/mixing.h"
 

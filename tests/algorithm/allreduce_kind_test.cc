@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "algorithm/algorithm_kind.h"
-#include "algorithm/allreduce/allreduce_schedule.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
 #include "tests/testing/registered_specs.h"

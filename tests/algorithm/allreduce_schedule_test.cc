@@ -1,6 +1,5 @@
 // What makes a schedule an allreduce, for every kind and number of ranks: pure
 // functions, so nothing is sent here.
-#include "algorithm/allreduce/allreduce_schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "algorithm/algorithm_kind.h"
-#include "algorithm/server/push.h"
-#include "algorithm/server/staleness_gate.h"
+#include "algorithm/server/async_exchange.h"
 #include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/algorithm/two_workers.h"

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "algorithm/allreduce/allreduce_kind.h"
-#include "algorithm/allreduce/allreduce_schedule.h"
 #include "random/keyed_random.h"
 #include "tests/algorithm/allreduce_kinds.h"
 #include "tests/algorithm/idle_host.h"

@@ -1,8 +1,8 @@
-#include "algorithm/credit_order.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "algorithm/receiving.h"
 
 namespace grapevine {
 namespace {

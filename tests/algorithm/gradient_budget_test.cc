@@ -1,5 +1,3 @@
-#include "algorithm/gradient_budget.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithm/async_gradients.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -18,7 +18,7 @@
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
 #include "tests/testing/weighted_graphs.h"
-#include "topology/weights/mixing_kind.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine::testing {
 namespace {

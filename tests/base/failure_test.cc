@@ -1,11 +1,10 @@
-#include "base/failure.h"
-
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <string>
 
 #include "absl/status/status.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/failure.h"
 #include "base/spec.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

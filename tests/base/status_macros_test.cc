@@ -1,10 +1,10 @@
-#include "base/status_macros.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <memory>
 #include <string>
+
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

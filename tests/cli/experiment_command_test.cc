@@ -7,7 +7,7 @@
 #include <fstream>
 #include <optional>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "cli/flags/config_flags.h"
 
 namespace grapevine {

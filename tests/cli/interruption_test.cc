@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "system/mutex.h"
 
 namespace grapevine {

@@ -1,6 +1,6 @@
-// cuBLASLt on the CPU: the products and epilogues of kernels/tensor/cuda/blas_matmul.cc,
-// linked in place of kernels/tensor/cuda/library/blas_library.cc. Part of the emulation of CUDA
-// (README.md).
+// cuBLASLt on the CPU: the products and epilogues of
+// kernels/tensor/cuda/cuda_inner_product_layer.cc, linked in place of
+// kernels/tensor/cuda/library/blas_library.cc. Part of the emulation of CUDA (README.md).
 //
 // There are two algorithms, of which one spoils its workspace; epilogues with a bias have
 // none where the bias is of an odd size, so that what is done then is tested too. Aliased

@@ -1,7 +1,5 @@
 // Advice against what a full sweep of the same cluster says, on every preset, and against
 // closed forms.
-#include "experiment/advice/advice_run.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
-#include "base/failure.h"
+#include "base/status.h"
+#include "experiment/advice/advice.h"
 #include "experiment/advice/advice_report.h"
 #include "experiment/core/experiment.h"
 #include "run/config/config_resolve.h"

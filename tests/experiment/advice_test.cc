@@ -8,7 +8,6 @@
 
 #include "algorithm/algorithm_kind.h"
 #include "experiment/advice/advice_report.h"
-#include "experiment/advice/advice_run.h"
 
 namespace grapevine {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiment/advice/advice_run.h"
+#include "experiment/advice/advice.h"
 #include "run/config/config_resolve.h"
 
 namespace grapevine {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_replace.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 

@@ -1,6 +1,4 @@
 // What rank 0 makes of the nodes' parts of a checkpoint.
-#include "experiment/real/checkpoint_completion.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
+#include "experiment/real/node_checkpoints.h"
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/config/config_resolve.h"
 #include "tests/model/scratch_folder.h"

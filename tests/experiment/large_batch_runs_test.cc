@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "experiment/core/experiment.h"
 #include "experiment/real/threaded_run.h"
 #include "experiment/simulated/simulated_run.h"

@@ -1,5 +1,3 @@
-#include "experiment/core/model_settings.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
+#include "experiment/core/setting_checks.h"
 #include "run/config/config_resolve.h"
 
 namespace grapevine {

@@ -1,6 +1,6 @@
 #include "experiment/real/node_addresses.h"
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

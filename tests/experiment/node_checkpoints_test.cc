@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "kernels/vector/shared_vector.h"
 #include "run/checkpoint/checkpoint_directory.h"
 #include "tests/model/scratch_folder.h"

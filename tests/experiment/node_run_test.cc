@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "run/config/config_resolve.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "experiment/core/experiment.h"
 #include "experiment/real/threaded_run.h"
 #include "experiment/simulated/simulated_run.h"

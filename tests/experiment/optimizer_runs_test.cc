@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "experiment/core/experiment.h"
 #include "experiment/real/threaded_run.h"
 #include "experiment/simulated/simulated_run.h"

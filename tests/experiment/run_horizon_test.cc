@@ -1,6 +1,5 @@
 // Runs whose rounds follow from their evaluations: what is known of a round never changes once it
 // is settled, and every sample and every evaluation has its place.
-#include "experiment/core/run_horizon.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "run/config/config_resolve.h"
 
 namespace grapevine {

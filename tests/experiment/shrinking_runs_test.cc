@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "experiment/core/experiment.h"
 #include "experiment/simulated/simulated_run.h"
 #include "run/config/config_resolve.h"

@@ -17,7 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/simulated/simulated_run.h"

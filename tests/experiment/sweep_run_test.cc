@@ -15,8 +15,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "experiment/core/experiment_problem.h"
 #include "experiment/sweep/simulated_cells.h"
 #include "run/config/sweep_cells.h"

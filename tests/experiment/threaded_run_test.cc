@@ -15,8 +15,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
-#include "base/failure.h"
 #include "base/ids.h"
+#include "base/status.h"
 #include "experiment/core/experiment.h"
 #include "experiment/simulated/simulated_run.h"
 #include "run/config/config_resolve.h"

@@ -1,8 +1,7 @@
 // A checkpoint's manifest and a node's part of one (run/checkpoint/).
 #include <glog/logging.h>
 
-#include "run/checkpoint/manifest.h"
-#include "run/checkpoint/node_state_file.h"
+#include "run/checkpoint/checkpoint_files.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine {

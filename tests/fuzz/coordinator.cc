@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "node/control/control_line.h"
-#include "node/control/registration.h"
+#include "node/control/control_protocol.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine {

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "system/file_descriptor.h"
 
 namespace grapevine::fuzz {

@@ -2,7 +2,7 @@
 #include <glog/logging.h>
 
 #include "node/identity/host_address.h"
-#include "node/identity/host_list.h"
+#include "node/identity/identity.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine {

@@ -1,5 +1,5 @@
-// --network=file:PATH (sim/platform/platform_file.h).
-#include "sim/platform/platform_file.h"
+// --network=file:PATH (sim/platform/platform_request.h).
+#include "sim/platform/platform_request.h"
 #include "tests/fuzz/platform_file.h"
 
 namespace grapevine {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "run/recording/recording_format.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine {

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "optim/schedule.h"
+#include "optim/learning_rate.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "topology/topology.h"
 

@@ -1,11 +1,10 @@
-#include "kernels/vector/clip_norm.h"
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/vector/tensor_norms.h"
+#include "kernels/vector/norms.h"
 #include "tests/kernels/noise.h"
 
 namespace grapevine {

@@ -1,11 +1,11 @@
-#include "kernels/passes/copy.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <vector>
+
+#include "kernels/passes/crc32c.h"
 
 namespace grapevine {
 namespace {

@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/mix_and_step_reference.h"
-#include "kernels/passes/weighted_sum.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

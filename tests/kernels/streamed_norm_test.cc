@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/vector/tensor_norms.h"
+#include "kernels/vector/norms.h"
 #include "random/keyed_random.h"
 #include "tests/kernels/noise.h"
 

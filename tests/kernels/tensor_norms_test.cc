@@ -1,5 +1,3 @@
-#include "kernels/vector/tensor_norms.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/passes/ordered_sum.h"
+#include "kernels/vector/norms.h"
 #include "tests/kernels/noise.h"
 
 namespace grapevine {

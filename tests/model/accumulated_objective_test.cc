@@ -1,6 +1,4 @@
 // Gradients over several passes, on the CPU and on a device.
-#include "model/problem/accumulated_objective.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/problem/objective_wrappers.h"
 #include "tests/testing/emulated_device.h"
 #include "tests/testing/function_objective.h"
 

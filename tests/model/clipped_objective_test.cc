@@ -1,6 +1,4 @@
 // Gradients that are clipped by their norm, on the CPU and on a device.
-#include "model/problem/clipped_objective.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/problem/objective_wrappers.h"
 #include "tests/testing/emulated_device.h"
 #include "tests/testing/function_objective.h"
 

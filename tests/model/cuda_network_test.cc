@@ -11,11 +11,11 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/cuda/cuda_status.h"
-#include "kernels/device/gpu.h"
+#include "kernels/cuda/cuda_gpu.h"
+#include "kernels/device/device.h"
 #include "kernels/tensor/cuda/cuda_tensor_device.h"
-#include "model/data/pinned_batch_memory.h"
-#include "model/network/execution_plan.h"
+#include "model/data/batch.h"
+#include "model/network/graph_network.h"
 #include "model/network/network.h"
 #include "model/networks/network_kind.h"
 #include "random/keyed_random.h"

@@ -1,6 +1,4 @@
 // Memory is planned: what must be kept is kept once, and the rest is shared.
-#include "model/network/execution_plan.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -10,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/spec.h"
 #include "kernels/tensor/cpu/cpu_tensor_device.h"
+#include "model/network/graph_network.h"
 #include "model/network/network_graph.h"
 #include "model/networks/network_kind.h"
 

@@ -1,6 +1,4 @@
 // A network on a device for replicas in host memory, on an emulated device.
-#include "model/network/host_network.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -11,8 +9,9 @@
 
 #include "model/data/dataset_batches.h"
 #include "model/datasets/dataset_kind.h"
+#include "model/network/network.h"
 #include "model/networks/network_kind.h"
-#include "model/problem/network_evaluation.h"
+#include "model/problem/network_problem.h"
 #include "tests/testing/emulated_device.h"
 
 namespace grapevine {

@@ -1,11 +1,10 @@
-#include "model/network/network_builder.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "model/network/network_graph.h"
 
 namespace grapevine {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "model/networks/network_kind.h"
 #include "random/keyed_random.h"
 

@@ -1,6 +1,4 @@
 // The norms of tensors, on the CPU and on a device.
-#include "model/problem/normed_objective.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/problem/objective_wrappers.h"
 #include "tests/testing/emulated_device.h"
 #include "tests/testing/function_objective.h"
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "model/networks/network_kind.h"
-#include "model/problem/network_evaluation.h"
 #include "model/problem/network_problem.h"
 #include "model/problem/phantom_problem.h"
 #include "model/problem/quadratic_problem.h"

@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/objective.h"
 #include "model/problem/problem.h"

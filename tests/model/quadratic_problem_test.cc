@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "base/failure.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "kernels/tensor/cpu/cpu_tensor_device.h"
-#include "model/network/execution_plan.h"
+#include "model/network/graph_network.h"
 #include "model/network/network.h"
 #include "model/networks/network_kind.h"
 #include "random/keyed_random.h"

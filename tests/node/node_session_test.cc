@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "algorithm/algorithm.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "optim/optimizer.h"
 #include "tests/testing/function_objective.h"
 #include "topology/topology.h"

@@ -11,11 +11,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
+#include "node/control/control_protocol.h"
 #include "node/control/grpc_coordinator_service.h"
-#include "node/control/registration.h"
-#include "node/identity/rank_names.h"
-#include "node/server/certified_rank.h"
+#include "node/identity/authentication.h"
 #include "node/server/grpc_credentials.h"
 #include "node/server/grpc_server.h"
 #include "tests/node/transport/grpc/grpc_network.h"

@@ -15,7 +15,6 @@
 #include "kernels/vector/vector_handle.h"
 #include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
-#include "optim/optimizer_kind.h"
 #include "random/keyed_random.h"
 #include "tests/testing/registered_specs.h"
 

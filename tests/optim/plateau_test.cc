@@ -1,4 +1,3 @@
-#include "optim/plateau.h"
 
 #include <cmath>
 #include <string>

@@ -1,10 +1,9 @@
-#include "optim/rate_scaling.h"
-
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "optim/learning_rate.h"
 
 namespace grapevine {
 namespace {

@@ -1,11 +1,10 @@
-#include "optim/schedule.h"
-
 #include <cmath>
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "optim/learning_rate.h"
 
 namespace grapevine {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/vector/replica_layout.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "run/config/config_field.h"
 #include "run/config/config_file.h"
 #include "run/config/config_resolve.h"

@@ -1,6 +1,4 @@
 // Runs with --device=cuda: on a GPU where there is one, and what is said where not.
-#include "kernels/device/gpu.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/device/device.h"
 #include "tests/emulated_cuda/gpu_name.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/exit_codes.h"

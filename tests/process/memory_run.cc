@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "experiment/core/experiment_results.h"
 #include "node/runner/runner.h"
 #include "node/transport/memory_transport.h"

@@ -5,8 +5,7 @@
 #include <map>
 #include <string>
 
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "experiment/api.h"
 #include "tests/process/memory_run.h"
 

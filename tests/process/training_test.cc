@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "run/timing/compute_time.h"
-#include "run/timing/straggler.h"
 #include "tests/model/datasets/write_jpeg.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/exit_codes.h"

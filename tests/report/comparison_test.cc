@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "tests/report/run_folder.h"
 
 namespace grapevine {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "report/plot.h"
 #include "report/table.h"
 #include "tests/report/run_folder.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "absl/cleanup/cleanup.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "report/gnuplot.h"
-#include "report/kinds/convergence.h"
+#include "report/kinds/pages.h"
 #include "tests/report/missing_gnuplot.h"
 #include "tests/report/run_folder.h"
 #include "tests/testing/file_text.h"

@@ -1,6 +1,6 @@
-#include "report/repeat_command.h"
-
 #include <gtest/gtest.h>
+
+#include "report/comparison.h"
 
 namespace grapevine {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "report/plot.h"
 #include "report/run_reader.h"
 #include "tests/report/missing_gnuplot.h"

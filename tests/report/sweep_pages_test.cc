@@ -1,9 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/failure.h"
-#include "report/kinds/speed_up.h"
-#include "report/kinds/step_time.h"
+#include "base/status.h"
+#include "report/kinds/pages.h"
 
 namespace grapevine {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "report/plot.h"
 #include "report/table.h"
 #include "tests/report/run_folder.h"

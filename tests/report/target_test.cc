@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/failure.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "base/failure.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "run/records/line_file.h"
+#include "run/records/output_file.h"
 #include "system/file_descriptor.h"
 #include "tests/testing/file_text.h"
 

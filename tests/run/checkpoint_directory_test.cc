@@ -17,9 +17,9 @@
 #include <string>
 #include <utility>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
-#include "run/checkpoint/node_state_file.h"
+#include "run/checkpoint/checkpoint_files.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 

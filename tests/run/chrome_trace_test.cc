@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "run/trace/run_trace.h"
 #include "tests/testing/trace_file.h"
 

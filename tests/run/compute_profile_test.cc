@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "run/timing/compute_time.h"
 
 namespace grapevine {

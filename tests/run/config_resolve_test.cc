@@ -5,9 +5,8 @@
 
 #include <fstream>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "run/config/config_file.h"
-#include "run/config/config_validate.h"
 #include "run/config/resolved_config.h"
 
 namespace grapevine {

@@ -1,6 +1,6 @@
-#include "run/config/configured_stragglers.h"
-
 #include <gtest/gtest.h>
+
+#include "run/config/config_values.h"
 
 namespace grapevine {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
-#include "run/chaos/chaos_record.h"
+#include "base/status.h"
+#include "run/chaos/fault_timeline.h"
 #include "tests/model/scratch_folder.h"
 
 namespace grapevine {

@@ -1,8 +1,7 @@
-#include "run/config/flag_error.h"
-
 #include <gtest/gtest.h>
 
-#include "base/failure.h"
+#include "base/status.h"
+#include "run/config/resolved_config.h"
 
 namespace grapevine {
 namespace {

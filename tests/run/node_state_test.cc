@@ -1,4 +1,6 @@
 // A node's state from an algorithm to a value and back: what the visitors refuse.
+#include "run/checkpoint/node_state.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,9 +8,6 @@
 #include <limits>
 #include <map>
 #include <string>
-
-#include "run/checkpoint/state_restorer.h"
-#include "run/checkpoint/state_saver.h"
 
 namespace grapevine {
 namespace {

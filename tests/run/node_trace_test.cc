@@ -1,5 +1,3 @@
-#include "run/trace/node_trace.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
+#include "run/trace/run_trace.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/trace_file.h"
 

@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
-#include "run/recording/recording_format.h"
-#include "run/recording/recording_writer.h"
+#include "run/recording/recorder.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "run/config/config_file.h"
-#include "run/records/line_file.h"
+#include "run/records/output_file.h"
 
 namespace grapevine {
 namespace {

@@ -1,5 +1,3 @@
-#include "run/records/run_lock.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
+#include "run/records/run_directory.h"
 #include "system/machine_names.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/refused_locks.h"

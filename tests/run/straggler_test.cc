@@ -1,5 +1,3 @@
-#include "run/timing/straggler.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
+#include "run/timing/compute_time.h"
 
 namespace grapevine {
 namespace {

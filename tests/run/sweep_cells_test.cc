@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

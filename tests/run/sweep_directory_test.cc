@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "run/config/config_file.h"
 #include "run/records/run_directory.h"
-#include "run/records/run_lock.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 

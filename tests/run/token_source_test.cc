@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/model/scratch_folder.h"

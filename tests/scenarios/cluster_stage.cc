@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "tests/scenarios/stage.h"
 #include "tests/testing/cluster.h"
 

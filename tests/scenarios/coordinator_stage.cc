@@ -8,10 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
+#include "node/control/control_protocol.h"
 #include "node/control/coordinator.h"
-#include "node/control/registration.h"
 #include "tests/scenarios/stage.h"
 
 namespace grapevine::testing {

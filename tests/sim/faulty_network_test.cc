@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/network/nic_network.h"
+#include "sim/network/fluid_networks.h"
 #include "sim/network/packet_network.h"
 #include "tests/sim/network_driver.h"
 

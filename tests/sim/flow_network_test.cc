@@ -1,6 +1,5 @@
 // The flow-level model against closed forms, conservation of bytes, and the
 // latency-bandwidth model where the two must agree.
-#include "sim/network/flow_network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +11,7 @@
 #include <string>
 
 #include "random/keyed_random.h"
-#include "sim/network/nic_network.h"
+#include "sim/network/fluid_networks.h"
 #include "sim/platform/platform_request.h"
 #include "tests/sim/network_driver.h"
 #include "topology/topology.h"

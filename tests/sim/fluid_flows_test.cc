@@ -1,12 +1,11 @@
 // Progress of flows whose rates change: when they end, and which alarms tell it.
-#include "sim/network/fluid_flows.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "random/keyed_random.h"
+#include "sim/network/fluid_networks.h"
 
 namespace grapevine {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "sim/engine/step_statistics.h"
+#include "sim/engine/step_observers.h"
 #include "sim/platform/platform_request.h"
 #include "tests/sim/timed_run.h"
 

@@ -12,7 +12,7 @@
 #include "algorithm/algorithm_kind.h"
 #include "algorithm/membership/resilient_algorithm.h"
 #include "algorithm/membership/view_mixing.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
 #include "tests/sim/timed_run.h"
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "sim/platform/platform_kind.h"
 #include "system/file.h"
 #include "tests/sim/network_driver.h"

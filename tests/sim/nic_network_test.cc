@@ -1,11 +1,10 @@
 // The latency-bandwidth model: shares of interfaces, and the Hockney formula.
-#include "sim/network/nic_network.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "sim/network/fluid_networks.h"
 #include "tests/sim/network_driver.h"
 
 namespace grapevine {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sim/engine/simulation.h"
-#include "sim/network/nic_network.h"
+#include "sim/network/fluid_networks.h"
 #include "tests/sim/timed_run.h"
 #include "tests/testing/random_trade.h"
 

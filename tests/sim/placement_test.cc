@@ -8,8 +8,7 @@
 #include <set>
 #include <string>
 
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "sim/platform/platform_request.h"
 #include "system/file.h"
 

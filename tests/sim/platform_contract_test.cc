@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "sim/platform/platform.h"
 #include "sim/platform/platform_kind.h"
 #include "sim/platform/platform_request.h"

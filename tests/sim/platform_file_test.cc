@@ -1,7 +1,5 @@
 // A user's own networks: what is read, which ways messages take, and what hostile
 // files get to hear.
-#include "sim/platform/platform_file.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "sim/platform/platform.h"
+#include "sim/platform/platform_request.h"
 #include "system/file.h"
 
 namespace grapevine {

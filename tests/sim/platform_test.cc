@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "sim/platform/platform_kind.h"
 #include "sim/platform/platform_request.h"
 

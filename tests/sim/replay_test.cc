@@ -14,9 +14,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
-#include "base/failure.h"
-#include "run/recording/recording_algorithm.h"
-#include "run/recording/recording_writer.h"
+#include "base/status.h"
+#include "run/recording/recorder.h"
 #include "sim/engine/replica_vectors.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/cluster.h"

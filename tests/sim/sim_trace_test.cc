@@ -1,14 +1,13 @@
-#include "sim/engine/sim_trace.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
-#include "run/timing/straggler.h"
+#include "run/timing/compute_time.h"
 #include "run/trace/chrome_trace.h"
 #include "sim/engine/sim_observer.h"
-#include "sim/engine/step_statistics.h"
+#include "sim/engine/step_observers.h"
 #include "tests/sim/timed_run.h"
 #include "tests/testing/trace_file.h"
 

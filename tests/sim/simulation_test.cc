@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
 #include "tests/sim/timed_run.h"
 

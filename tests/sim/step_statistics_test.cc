@@ -1,5 +1,3 @@
-#include "sim/engine/step_statistics.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "run/timing/straggler.h"
+#include "run/timing/compute_time.h"
 #include "sim/engine/sim_observer.h"
+#include "sim/engine/step_observers.h"
 #include "tests/sim/timed_run.h"
 #include "tests/testing/json_text.h"
 

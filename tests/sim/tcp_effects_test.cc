@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/failure.h"
-#include "sim/network/message_effect.h"
+#include "base/status.h"
+#include "sim/network/network_model.h"
 #include "tests/sim/millisecond.h"
 #include "tests/sim/timed_run.h"
 

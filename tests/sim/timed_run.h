@@ -16,8 +16,8 @@
 #include "sim/engine/sim_observer.h"
 #include "sim/engine/simulation.h"
 #include "sim/engine/vector_store.h"
-#include "sim/network/message_effect.h"
-#include "sim/network/nic_network.h"
+#include "sim/network/fluid_networks.h"
+#include "sim/network/network_model.h"
 #include "tests/sim/millisecond.h"
 #include "topology/weights/mixing.h"
 

@@ -1,5 +1,3 @@
-#include "system/background_writer.h"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "system/background.h"
 #include "system/file_descriptor.h"
 #include "system/mutex.h"
 

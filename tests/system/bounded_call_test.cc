@@ -1,11 +1,11 @@
-#include "system/bounded_call.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <future>
 #include <memory>
 #include <string>
+
+#include "system/deadline.h"
 
 namespace grapevine {
 namespace {

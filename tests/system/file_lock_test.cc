@@ -1,5 +1,3 @@
-#include "system/file_lock.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -12,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "system/file.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/refused_locks.h"
 

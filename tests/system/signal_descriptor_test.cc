@@ -1,7 +1,7 @@
-#include "system/signal_descriptor.h"
-
 #include <gtest/gtest.h>
 #include <signal.h>
+
+#include "system/file_descriptor.h"
 
 namespace grapevine {
 namespace {

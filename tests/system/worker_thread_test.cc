@@ -1,10 +1,9 @@
-#include "system/worker_thread.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <vector>
 
+#include "system/background.h"
 #include "system/mutex.h"
 
 namespace grapevine {

@@ -12,11 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
 #include "algorithm/membership/resilient_algorithm.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
-#include "run/checkpoint/state_restorer.h"
-#include "run/checkpoint/state_saver.h"
+#include "run/checkpoint/node_state.h"
 #include "topology/weights/mixing.h"
 
 namespace grapevine::testing {

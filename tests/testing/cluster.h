@@ -17,10 +17,9 @@
 
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
-#include "algorithm/gradient_budget.h"
+#include "algorithm/async_gradients.h"
 #include "algorithm/membership/view_agreement.h"
 #include "algorithm/membership/view_mixing.h"
-#include "algorithm/staleness.h"
 #include "kernels/vector/replica_layout.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"

@@ -14,8 +14,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/passes/sketch.h"
+#include "kernels/vector/norms.h"
 #include "kernels/vector/shared_vector.h"
-#include "kernels/vector/tensor_norms.h"
 #include "random/keyed_random.h"
 #include "system/mutex.h"
 

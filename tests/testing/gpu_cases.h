@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/device/gpu.h"
+#include "kernels/device/device.h"
 #include "tests/emulated_cuda/gpu_name.h"
 
 namespace grapevine {

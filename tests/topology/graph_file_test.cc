@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "system/file.h"
 #include "topology/files/graph_formats.h"
 #include "topology/files/parser_limits.h"

@@ -9,7 +9,7 @@
 #include "random/keyed_random.h"
 #include "system/file.h"
 #include "tests/testing/registered_specs.h"
-#include "topology/topology_kind.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "system/file.h"
 #include "topology/spectrum/spectrum.h"
 

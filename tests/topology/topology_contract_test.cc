@@ -6,13 +6,11 @@
 #include <cmath>
 #include <set>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "tests/testing/registered_specs.h"
 #include "topology/stored_graph.h"
 #include "topology/topology.h"
-#include "topology/topology_kind.h"
 #include "topology/weights/mixing.h"
-#include "topology/weights/mixing_kind.h"
 
 namespace grapevine {
 namespace {

@@ -1,7 +1,7 @@
 // What a user reads who asks for a topology that does not exist.
 #include <gtest/gtest.h>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "topology/topology.h"
 
 namespace grapevine {

@@ -31,7 +31,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "system/file_descriptor.h"
 #include "tools/netlab/ethernet_switch.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

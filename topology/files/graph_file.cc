@@ -16,12 +16,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "topology/files/graph_formats.h"
 #include "topology/stored_graph.h"
-#include "topology/topology_kind.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 namespace {

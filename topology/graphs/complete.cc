@@ -4,8 +4,8 @@
 #include <memory>
 #include <numeric>
 
-#include "base/status_macros.h"
-#include "topology/topology_kind.h"
+#include "base/status.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 namespace {

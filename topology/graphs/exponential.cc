@@ -4,9 +4,9 @@
 // Thread-safety: pure functions.
 #include <memory>
 
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "topology/graphs/cayley_graph.h"
-#include "topology/topology_kind.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 namespace {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "topology/graphs/cayley_graph.h"
-#include "topology/topology_kind.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <numbers>
 
-#include "base/status_macros.h"
-#include "topology/topology_kind.h"
+#include "base/status.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 namespace {

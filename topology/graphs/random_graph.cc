@@ -16,10 +16,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
 #include "topology/stored_graph.h"
-#include "topology/topology_kind.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 namespace {

@@ -7,9 +7,9 @@
 // Thread-safety: immutable.
 #include <memory>
 
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "topology/graphs/keyed_permutation.h"
-#include "topology/topology_kind.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/spec.h"
-#include "base/status_macros.h"
-#include "topology/weights/mixing_kind.h"
+#include "base/status.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine {
 namespace {

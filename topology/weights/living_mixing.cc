@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "topology/stored_graph.h"
-#include "topology/topology_kind.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 namespace {

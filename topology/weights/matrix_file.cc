@@ -11,12 +11,11 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "topology/files/field_reader.h"
 #include "topology/stored_graph.h"
-#include "topology/weights/mixing_kind.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/spec.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "topology/weights/equal_degrees.h"
-#include "topology/weights/mixing_kind.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine {
 namespace {

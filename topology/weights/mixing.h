@@ -9,6 +9,7 @@
 #define GRAPEVINE_TOPOLOGY_WEIGHTS_MIXING_H_
 
 #include <complex>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/registry.h"
+#include "base/spec.h"
 #include "topology/topology.h"
 
 namespace grapevine {
@@ -56,9 +59,9 @@ class Mixing {
   }
 };
 
-// The weights for `topology` that `spec` names among the registered ones
-// (topology/weights/mixing_kind.h): "metropolis" (Metropolis-Hastings, the default: 1/(1 +
-// max(d_i, d_j))), "uniform" (1/(d+1); refused where two neighbours differ in degree),
+// The weights for `topology` that `spec` names among the registered ones (Mixings()): "metropolis"
+// (Metropolis-Hastings, the default: 1/(1 + max(d_i, d_j))), "uniform" (1/(d+1); refused where two
+// neighbours differ in degree),
 // "out-degree" (1/(1+the sender's out-degree): column-stochastic, on any graph), "lazy:SPEC"
 // ((I+W)/2), "file:PATH" (an explicit matrix over a fixed graph, matrix_file.cc). The first
 // three give 1/2 to both nodes in one-peer schedules and matchings. A doubly stochastic W is
@@ -66,6 +69,29 @@ class Mixing {
 // refused; the error names the row or column and its sum.
 absl::StatusOr<std::shared_ptr<const Mixing>> MakeMixing(std::string_view spec,
                                                          std::shared_ptr<const Topology> topology);
+
+// The registration of mixing weights: their notation and factory.
+//
+// Register your own as this folder does: docs/extending.md.
+//
+// Thread-safety: immutable once registered; the functions are pure, safe from any thread.
+struct MixingKind {
+  std::string name;     // "metropolis"
+  std::string options;  // "[:MIXING]"
+  std::string help;     // one line
+  // The specs that the contract suite runs (tests/topology), where a graph accepts them.
+  std::vector<std::string> examples;
+  // What follows the name is a path or another spec, colons and all (base/registry.h).
+  bool tail = false;
+
+  // A doubly or column-stochastic matrix, or an error that says why there is none on this graph.
+  std::function<absl::StatusOr<std::shared_ptr<const Mixing>>(
+      const Spec&, std::shared_ptr<const Topology> topology)>
+      make;
+};
+
+// All mixing weights of this program.
+Registry<MixingKind>& Mixings();
 
 }  // namespace grapevine
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/tensor/cpu/onednn_layers.h"
-#include "kernels/tensor/cpu/pass_layers.h"
+#include "kernels/tensor/cpu/cpu_layers.h"
 #include "kernels/vector/shared_vector.h"
 
 namespace grapevine {

@@ -1,11 +1,10 @@
-#include "kernels/tensor/cpu/pass_layers.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "kernels/tensor/cpu/cpu_layers.h"
 #include "kernels/tensor/cpu/onednn.h"
 #include "kernels/tensor/cpu/passes.h"
 

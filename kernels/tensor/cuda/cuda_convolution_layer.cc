@@ -1,15 +1,13 @@
-#include "kernels/tensor/cuda/cuda_convolution_layer.h"
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "base/status_macros.h"
-#include "kernels/tensor/cuda/cuda_layer.h"
-#include "kernels/tensor/cuda/library/convolution_graphs.h"
+#include "base/status.h"
+#include "kernels/tensor/cuda/cuda_layers.h"
+#include "kernels/tensor/cuda/cuda_tensor_context.h"
 #include "kernels/tensor/cuda/library/cudnn_graph.h"
-#include "kernels/tensor/cuda/passes/cuda_batch_norm.h"
+#include "kernels/tensor/cuda/passes/cuda_tensor_passes.h"
 #include "kernels/tensor/memory_plan.h"
 
 namespace grapevine {

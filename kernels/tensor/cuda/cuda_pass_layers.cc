@@ -1,10 +1,8 @@
-#include "kernels/tensor/cuda/cuda_pass_layers.h"
-
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/tensor/cuda/cuda_layer.h"
-#include "kernels/tensor/cuda/passes/cuda_batch_norm.h"
+#include "kernels/tensor/cuda/cuda_layers.h"
+#include "kernels/tensor/cuda/cuda_tensor_context.h"
 #include "kernels/tensor/cuda/passes/cuda_tensor_passes.h"
 #include "kernels/tensor/memory_plan.h"
 

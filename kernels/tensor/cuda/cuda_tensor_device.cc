@@ -6,11 +6,9 @@
 #include <bit>
 #include <utility>
 
-#include "base/status_macros.h"
-#include "kernels/cuda/cuda_stream.h"
-#include "kernels/tensor/cuda/cuda_convolution_layer.h"
-#include "kernels/tensor/cuda/cuda_inner_product_layer.h"
-#include "kernels/tensor/cuda/cuda_pass_layers.h"
+#include "base/status.h"
+#include "kernels/cuda/cuda_gpu.h"
+#include "kernels/tensor/cuda/cuda_layers.h"
 #include "kernels/tensor/cuda/cuda_tensor_context.h"
 #include "kernels/tensor/cuda/loss_scaling.h"
 #include "kernels/tensor/cuda/passes/cuda_tensor_passes.h"

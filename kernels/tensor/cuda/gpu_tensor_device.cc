@@ -1,8 +1,6 @@
-#include "kernels/tensor/gpu_tensor_device.h"
-
 #include "kernels/cuda/cuda_gpu.h"
-#include "kernels/cuda/cuda_stream.h"
 #include "kernels/tensor/cuda/cuda_tensor_device.h"
+#include "kernels/tensor/tensor_device.h"
 
 namespace grapevine {
 namespace {

@@ -5,10 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/failure.h"
-#include "base/status_macros.h"
-#include "node/transport/edge/message_checksum.h"
-#include "node/transport/receive_ledger.h"
+#include "base/status.h"
+#include "node/transport/edge/wire_format.h"
+#include "node/transport/flow_control.h"
 
 namespace grapevine {
 namespace {

@@ -23,9 +23,8 @@
 
 #include "absl/status/status.h"
 #include "base/ids.h"
-#include "node/identity/run_token.h"
+#include "node/identity/authentication.h"
 #include "node/transport/edge/edge_identity.h"
-#include "node/transport/edge/message_checksum.h"
 #include "node/transport/edge/peer_link.h"
 #include "node/transport/edge/wire_format.h"
 #include "system/mutex.h"

@@ -1,7 +1,7 @@
 #include "node/transport/edge/edge_acceptor.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "glog/logging.h"
 
 namespace grapevine {

@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "node/identity/run_token.h"
+#include "node/identity/authentication.h"
 #include "node/transport/edge/edge_identity.h"
 #include "node/transport/edge/peer_link.h"
 #include "system/mutex.h"

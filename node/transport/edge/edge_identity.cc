@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/failure.h"
 #include "base/printable.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

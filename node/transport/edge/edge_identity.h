@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "base/ids.h"
-#include "node/identity/run_token.h"
-#include "node/transport/resume_point.h"
+#include "node/identity/authentication.h"
+#include "node/transport/flow_control.h"
 
 namespace grapevine {
 

@@ -4,7 +4,7 @@
 //
 // Streams come and go in either direction; a link outlives them, and takes posts and messages
 // before there are any. A direction whose stream breaks is interrupted: it goes on with the next
-// stream, where the receiver says that the last one ended (resume_point.h). The link is also the
+// stream, where the receiver says that the last one ended (ResumePoint). The link is also the
 // one place where a peer is given up: Break reports it once and takes both streams down.
 //
 // Thread-safe.
@@ -24,11 +24,9 @@
 #include "absl/status/statusor.h"
 #include "node/transport/credit_desk.h"
 #include "node/transport/edge/edge_identity.h"
-#include "node/transport/edge/edge_interruption.h"
+#include "node/transport/edge/reconnection.h"
 #include "node/transport/edge/wire_format.h"
-#include "node/transport/receive_ledger.h"
-#include "node/transport/resume_point.h"
-#include "node/transport/send_queue.h"
+#include "node/transport/flow_control.h"
 #include "node/transport/transport.h"
 #include "system/mutex.h"
 

@@ -1,12 +1,13 @@
 #include "node/transport/edge/wire_format.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/message.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "google/protobuf/message_lite.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "google/protobuf/wire_format_lite.h"
@@ -15,6 +16,34 @@
 #include "node/transport/transport.h"
 
 namespace grapevine {
+
+uint32_t MessageChecksum::Through(int64_t end) {
+  MutexLock lock(mutex_);
+  if (end > done_) {
+    crc32c_ = Crc32c(crc32c_, data_ + done_, static_cast<size_t>(end - done_));
+    done_ = end;
+  }
+  return crc32c_;
+}
+
+uint32_t WithNote(uint32_t crc32c, const Note& note) {
+  if (note == Note{}) return crc32c;
+  const uint64_t words[] = {std::bit_cast<uint64_t>(note.weight),
+                            std::bit_cast<uint64_t>(note.clock)};
+  static_assert(std::endian::native == std::endian::little);
+  return Crc32c(crc32c, words, sizeof(words));
+}
+
+std::shared_ptr<MessageChecksum> ChecksumsInFlight::Of(const SharedBytes& message) {
+  MutexLock lock(mutex_);
+  // Few are in flight at a time: sweeping costs less than tidying up on release.
+  std::erase_if(checksums_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<MessageChecksum>& known = checksums_[Key(message.begin, message.size)];
+  std::shared_ptr<MessageChecksum> checksum = known.lock();
+  if (checksum == nullptr) known = checksum = std::make_shared<MessageChecksum>(message);
+  return checksum;
+}
+
 namespace {
 
 using google::protobuf::internal::WireFormatLite;

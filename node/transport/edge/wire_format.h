@@ -1,10 +1,12 @@
-// The messages of gossip.proto as bytes, with the data of chunks left in place.
+// The messages of gossip.proto as bytes, with the data of chunks left in place, and the checksums
+// that go with them.
 //
 // A chunk's header is written and read apart from its data, so that vectors are copied once,
 // between the socket's buffers and their own memory. What results is plain protobuf: other clients
-// may use generated code.
+// may use generated code. The CRC-32C of an outgoing message is computed once however many
+// neighbours get it, and just before the bytes go to the socket, while they are in cache.
 //
-// Thread-safety: pure functions.
+// Thread-safe; functions are pure.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_WIRE_FORMAT_H_
 #define GRAPEVINE_NODE_TRANSPORT_EDGE_WIRE_FORMAT_H_
 
@@ -13,17 +15,54 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "algorithm/message.h"
 #include "kernels/passes/streamed_norm.h"
 #include "node/transport/edge/edge_identity.h"
 #include "node/transport/message_memory.h"
+#include "system/mutex.h"
 
 namespace grapevine {
+
+// The checksum of one message, as far as it was needed. It reads the message's memory and does not
+// keep it alive.
+class MessageChecksum {
+ public:
+  explicit MessageChecksum(const SharedBytes& message) : data_(message.begin) {}
+
+  // Reads on until `end` bytes are included; returns the checksum of all bytes read so far.
+  uint32_t Through(int64_t end);
+
+ private:
+  const std::byte* data_;
+  Mutex mutex_;
+  int64_t done_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t crc32c_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// The CRC-32C of a message whose bytes have `crc32c`, with the note behind them, in little-endian
+// order; a default note changes nothing.
+uint32_t WithNote(uint32_t crc32c, const Note& note);
+
+// Finds the checksum of bytes that are being sent to several neighbours. A checksum is valid while
+// it is held: nobody writes the bytes meanwhile.
+class ChecksumsInFlight {
+ public:
+  std::shared_ptr<MessageChecksum> Of(const SharedBytes& message);
+
+ private:
+  using Key = std::tuple<const std::byte*, int64_t>;  // begin, size
+  Mutex mutex_;
+  std::map<Key, std::weak_ptr<MessageChecksum>> checksums_ ABSL_GUARDED_BY(mutex_);
+};
 
 struct Heartbeat {
   Round round = 0;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "node/transport/grpc/grpc_bytes.h"
+#include "node/transport/grpc/grpc_streams.h"
 
 namespace grapevine {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "node/server/certified_rank.h"
-#include "node/transport/grpc/grpc_bytes.h"
+#include "node/server/grpc_credentials.h"
+#include "node/transport/grpc/grpc_streams.h"
 #include "node/transport/grpc/grpc_transport_options.h"
 
 namespace grapevine {

@@ -20,11 +20,11 @@
 
 #include "absl/status/status.h"
 #include "node/transport/edge/edge_identity.h"
-#include "node/transport/edge/message_checksum.h"
 #include "node/transport/edge/peer_link.h"
+#include "node/transport/edge/wire_format.h"
 #include "node/transport/grpc/grpc_gossip_service.h"
 #include "node/transport/grpc/grpc_outgoing_edge.h"
-#include "node/transport/grpc/grpc_queue.h"
+#include "node/transport/grpc/grpc_streams.h"
 #include "node/transport/grpc/grpc_transport_options.h"
 #include "node/transport/transport.h"
 #include "system/mutex.h"

@@ -1,7 +1,7 @@
 // The settings of the gRPC transport, and the gRPC arguments that follow from them: measured
 // choices, see docs/transport.md.
 //
-// Plain values and pure functions.
+// Plain values and pure functions, but for EdgeFaults.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_OPTIONS_H_
 #define GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_OPTIONS_H_
 
@@ -16,11 +16,25 @@
 #include <string>
 
 #include "base/ids.h"
-#include "node/identity/rank_names.h"
-#include "node/identity/run_token.h"
-#include "node/transport/grpc/edge_faults.h"
+#include "node/identity/authentication.h"
 
 namespace grapevine {
+
+// What is wrong with a node's edges on purpose (--chaos), asked before it writes to a peer.
+//
+// A transport that has none asks nothing. Thread-safe.
+class EdgeFaults {
+ public:
+  virtual ~EdgeFaults() = default;
+  // The connection to `peer` breaks, and no other is made; asked at every tick of the transport.
+  virtual bool Cuts(Rank peer) = 0;
+  // Nothing is written to `peer`; asked again at the next tick.
+  virtual bool Holds(Rank peer) = 0;
+  // Once for each chunk: it is held until its packets would have been sent again, and all behind
+  // it; and one of its bits is flipped.
+  virtual bool Drops(Rank peer) = 0;
+  virtual bool Corrupts(Rank peer) = 0;
+};
 
 struct GrpcTransportOptions {
   // A peer that has been silent for this long has failed (--peer-timeout).

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "algorithm/algorithm_kind.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"

@@ -1,11 +1,10 @@
 // Clipping on a GPU has the CPU's bits. Skips where there is no GPU.
-#include "kernels/cuda/cuda_clip_norm.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "kernels/vector/clip_norm.h"
+#include "kernels/cuda/cuda_passes.h"
+#include "kernels/vector/norms.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

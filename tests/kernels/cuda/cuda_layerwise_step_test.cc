@@ -1,5 +1,4 @@
 // LARS and LAMB have the CPU's bits on a GPU. Skips where there is no GPU.
-#include "kernels/cuda/cuda_layerwise_step.h"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "kernels/cuda/cuda_passes.h"
-#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/mix_and_step.h"
-#include "kernels/passes/weighted_sum.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

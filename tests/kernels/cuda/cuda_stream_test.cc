@@ -1,18 +1,16 @@
 // A GPU as the project's Device: memory, streams, events, recordings. Skips where there is
 // no GPU.
-#include "kernels/cuda/cuda_stream.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <memory>
 #include <vector>
 
+#include "kernels/cuda/cuda_gpu.h"
 #include "kernels/cuda/cuda_passes.h"
-#include "kernels/device/gpu.h"
+#include "kernels/device/device.h"
 #include "kernels/passes/mix_and_step.h"
 #include "kernels/passes/sketch.h"
-#include "kernels/passes/weighted_sum.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

@@ -1,11 +1,10 @@
 // The GPU's squared norms have the CPU's bits. Skips where there is no GPU.
-#include "kernels/cuda/cuda_tensor_norms.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "kernels/vector/tensor_norms.h"
+#include "kernels/cuda/cuda_passes.h"
+#include "kernels/vector/norms.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

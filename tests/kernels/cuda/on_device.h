@@ -11,8 +11,8 @@
 #include <map>
 #include <vector>
 
-#include "kernels/cuda/cuda_status.h"
-#include "kernels/device/gpu.h"
+#include "kernels/cuda/cuda_gpu.h"
+#include "kernels/device/device.h"
 #include "kernels/passes/denormals.h"
 #include "random/keyed_random.h"
 

@@ -1,4 +1,3 @@
-#include "model/data/prefetched_batches.h"
 
 #include <atomic>
 #include <chrono>
@@ -12,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/data/batch.h"
 #include "model/data/dataset.h"
 #include "model/data/dataset_batches.h"
-#include "model/data/pinned_batch_memory.h"
 #include "random/keyed_random.h"
 #include "tests/testing/emulated_device.h"
 

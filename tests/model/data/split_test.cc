@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
 #include "base/ids.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

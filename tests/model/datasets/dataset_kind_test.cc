@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/data/dataset.h"

@@ -1,10 +1,10 @@
-#include "node/control/checkpoint_calls.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
+
+#include "node/control/coordinated_checkpoints.h"
 
 namespace grapevine {
 namespace {

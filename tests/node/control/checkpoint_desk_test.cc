@@ -1,9 +1,9 @@
-#include "node/control/checkpoint_desk.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "node/control/coordinated_checkpoints.h"
 
 namespace grapevine {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/failure.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "node/control/control_protocol.h"
 #include "node/control/grpc_control_client.h"
 #include "node/control/grpc_coordinator_service.h"
-#include "node/control/registration.h"
 #include "node/server/grpc_keepalive.h"
 #include "node/server/grpc_server.h"
 #include "tests/node/beat_counter.h"

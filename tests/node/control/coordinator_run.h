@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gtest/gtest.h"
+#include "node/control/control_protocol.h"
 #include "node/control/coordinator.h"
-#include "node/control/registration.h"
 
 namespace grapevine {
 

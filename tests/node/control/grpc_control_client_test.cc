@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "node/server/grpc_server.h"
 #include "system/mutex.h"
 #include "tests/node/control/controlled_run.h"

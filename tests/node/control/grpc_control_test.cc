@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "node/control/grpc_control_client.h"
 #include "system/mutex.h"
 #include "tests/node/control/controlled_run.h"

@@ -9,7 +9,7 @@
 #include <future>
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "node/server/grpc_server.h"
 #include "tests/node/control/controlled_run.h"
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "tests/node/control/controlled_run.h"
 #include "tests/testing/tcp_relay.h"
 

@@ -1,5 +1,3 @@
-#include "node/control/metrics_collector.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "node/control/metrics_reporter.h"
+#include "node/control/node_metrics.h"
 
 namespace grapevine {
 namespace {

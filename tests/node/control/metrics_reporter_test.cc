@@ -1,4 +1,3 @@
-#include "node/control/metrics_reporter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/failure.h"
-#include "node/control/metrics_collector.h"
+#include "base/status.h"
+#include "node/control/node_metrics.h"
 
 namespace grapevine {
 namespace {

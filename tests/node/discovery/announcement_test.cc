@@ -1,10 +1,10 @@
-#include "node/discovery/announcement.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "node/discovery/store_discovery.h"
 
 namespace grapevine {
 namespace {

@@ -1,11 +1,10 @@
-#include "node/discovery/coordinator_place.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
+#include "node/discovery/discovery.h"
 
 namespace grapevine {
 namespace {

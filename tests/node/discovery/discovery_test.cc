@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/failure.h"
-#include "node/discovery/announcement.h"
+#include "base/status.h"
 #include "node/discovery/dns_discovery.h"
 #include "node/discovery/store_discovery.h"
 #include "node/store/file_store.h"

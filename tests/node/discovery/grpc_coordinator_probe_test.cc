@@ -1,6 +1,4 @@
 // Who answers as a coordinator, over gRPC.
-#include "node/discovery/grpc_coordinator_probe.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/discovery/grpc_discovery.h"
 #include "node/server/grpc_server.h"
 
 namespace grapevine {

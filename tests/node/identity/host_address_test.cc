@@ -1,6 +1,6 @@
 #include "node/identity/host_address.h"
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,13 +1,12 @@
-#include "node/identity/host_list.h"
-
 #include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "node/identity/identity.h"
 
 namespace grapevine {
 namespace {

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

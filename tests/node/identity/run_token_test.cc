@@ -1,7 +1,6 @@
-#include "node/identity/run_token.h"
-
 #include "absl/strings/escaping.h"
 #include "gtest/gtest.h"
+#include "node/identity/authentication.h"
 
 namespace grapevine {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "random/keyed_random.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "algorithm/algorithm_kind.h"
-#include "base/status_macros.h"
-#include "kernels/device/gpu.h"
-#include "model/problem/host_objective.h"
+#include "base/status.h"
+#include "kernels/device/device.h"
+#include "model/problem/objective_wrappers.h"
 #include "node/runner/device_data_path.h"
 #include "node/runner/runner.h"
 #include "node/transport/memory_transport.h"

@@ -1,5 +1,3 @@
-#include "node/runner/gradient_lane.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/runner/node_gradients.h"
 #include "tests/node/runner/silent_transport.h"
 
 namespace grapevine {

@@ -1,5 +1,3 @@
-#include "node/runner/gradient_worker.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -7,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "node/runner/node_gradients.h"
 #include "tests/testing/function_objective.h"
 
 namespace grapevine::testing {

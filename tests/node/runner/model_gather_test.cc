@@ -1,11 +1,10 @@
-#include "node/runner/model_gather.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <vector>
 
+#include "node/runner/model_assembly.h"
 #include "random/keyed_random.h"
 #include "tests/node/runner/carried_messages.h"
 

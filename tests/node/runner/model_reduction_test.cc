@@ -1,5 +1,3 @@
-#include "node/runner/model_reduction.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/runner/model_assembly.h"
 #include "random/keyed_random.h"
 #include "tests/node/runner/carried_messages.h"
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/problem/host_objective.h"
+#include "model/problem/objective_wrappers.h"
 #include "node/runner/device_data_path.h"
 #include "node/runner/runner.h"
 #include "node/runner/trace_recorder.h"

@@ -1,8 +1,8 @@
-#include "node/runner/round_leave.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
+
+#include "node/runner/round_progress.h"
 
 namespace grapevine {
 namespace {

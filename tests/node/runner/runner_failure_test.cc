@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "tests/node/runner/fleet.h"
 
 namespace grapevine::testing {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "tests/node/runner/fleet.h"
 
 namespace grapevine::testing {

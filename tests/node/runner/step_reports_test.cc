@@ -1,8 +1,8 @@
-#include "node/runner/step_reports.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "node/runner/round_progress.h"
 
 namespace grapevine {
 namespace {

@@ -18,8 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "base/failure.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "system/file_descriptor.h"

@@ -1,6 +1,4 @@
 // Who holds a key, over a folder.
-#include "node/store/held_key.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include <string>
 
 #include "node/store/file_store.h"
+#include "node/store/store.h"
 #include "system/mutex.h"
 #include "tests/model/scratch_folder.h"
 

@@ -16,7 +16,7 @@
 #include "node/store/file_store.h"
 #include "node/store/grpc_etcd_store.h"
 #include "node/store/store.h"
-#include "system/file_lock.h"
+#include "system/file.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/node/store/etcd_server.h"
 

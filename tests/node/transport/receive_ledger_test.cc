@@ -1,7 +1,6 @@
-#include "node/transport/receive_ledger.h"
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "node/transport/flow_control.h"
 #include "node/transport/transport.h"
 #include "tests/node/transport/transport_harness.h"
 

@@ -1,5 +1,3 @@
-#include "node/transport/send_queue.h"
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "node/transport/flow_control.h"
 #include "node/transport/transport.h"
 #include "tests/node/transport/transport_harness.h"
 

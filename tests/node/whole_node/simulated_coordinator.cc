@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "glog/logging.h"
-#include "node/control/registration.h"
+#include "node/control/control_protocol.h"
 
 namespace grapevine::testing {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "node/control/coordinator.h"
-#include "node/identity/run_token.h"
+#include "node/identity/authentication.h"
 #include "tests/node/whole_node/process.h"
 #include "tests/node/whole_node/simulated_network.h"
 #include "tests/node/whole_node/simulated_port_watch.h"

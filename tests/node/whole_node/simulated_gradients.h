@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/problem/objective.h"
-#include "node/runner/gradient_worker.h"
+#include "node/runner/node_gradients.h"
 #include "tests/node/whole_node/process.h"
 
 namespace grapevine::testing {

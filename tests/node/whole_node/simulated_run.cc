@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "random/keyed_random.h"
 
 namespace grapevine::testing {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "node/transport/credit_desk.h"
 #include "node/transport/edge/conversation.h"
-#include "node/transport/edge/dial_attempts.h"
+#include "node/transport/edge/reconnection.h"
 #include "node/transport/edge/wire_format.h"
 #include "node/transport/grpc/write_loop.h"
 

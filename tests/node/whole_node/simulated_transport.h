@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "node/identity/run_token.h"
+#include "node/identity/authentication.h"
 #include "node/transport/edge/edge_acceptor.h"
 #include "node/transport/edge/edge_identity.h"
-#include "node/transport/edge/message_checksum.h"
 #include "node/transport/edge/peer_link.h"
+#include "node/transport/edge/wire_format.h"
 #include "node/transport/transport.h"
 #include "tests/node/whole_node/process.h"
 #include "tests/node/whole_node/simulated_network.h"

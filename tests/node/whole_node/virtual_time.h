@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "node/control/steady_time.h"
+#include "node/control/control_protocol.h"
 
 namespace grapevine::testing {
 

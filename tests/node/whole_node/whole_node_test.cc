@@ -18,9 +18,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
-#include "base/failure.h"
+#include "base/status.h"
 #include "experiment/core/run_course.h"
-#include "experiment/core/run_horizon.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/node/whole_node/random_plan.h"
 #include "tests/node/whole_node/simulated_run.h"

@@ -1,5 +1,5 @@
 // cuDNN 9's graph API: a graph of operations on tensors of known formats, the plans that
-// cuDNN proposes for it, and running one.
+// cuDNN proposes for it, and running one; and the graphs of a convolution.
 //
 // The only file that uses the backend's descriptors. A graph can be planned for a GPU that is
 // not present (CudnnTarget's other constructor), so that tests show that our graphs are well
@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/tensor/layer.h"
 #include "kernels/tensor/tensor_format.h"
 
 namespace grapevine {
@@ -161,6 +162,33 @@ class CudnnGraph {
   std::vector<CudnnTensor> arguments_;
   std::vector<CudnnDescriptor> operations_;
   bool fp32_ = false;  // the operands are
+};
+
+// Ids of the arguments of a convolution's graphs.
+enum ConvolutionArgument : int64_t { kInput = 1, kWeights = 2, kOutput = 3, kBias = 4 };
+
+// The graphs of one convolution: forward, and the two gradients. A value; needs no GPU.
+class ConvolutionGraphs {
+ public:
+  ConvolutionGraphs(const Convolution& operation, const TensorFormat& input);
+
+  const TensorFormat& output() const { return output_; }
+  // (out, in, kh, kw) in cuDNN's order, of the input's type. So is the bias: cuDNN has no
+  // engine that adds an fp32 bias to bf16 or fp16.
+  const TensorFormat& weights() const { return weights_; }
+
+  // The product alone; kInput, kWeights and kOutput are gradients in passes that write these.
+  CudnnGraph Product(CudnnGraph::Pass pass) const;
+  // Forward with the bias and the ReLU that the operation has.
+  CudnnGraph Fused() const;
+
+ private:
+  std::string Name(std::string_view pass) const;
+
+  const Convolution operation_;
+  const TensorFormat input_;
+  TensorFormat output_;
+  TensorFormat weights_;
 };
 
 }  // namespace grapevine

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "base/status.h"
 #include "kernels/tensor/cuda/library/shared_library.h"
 
 namespace grapevine {

@@ -1,4 +1,4 @@
-#include "kernels/tensor/cuda/passes/cuda_batch_norm.h"
+#include "kernels/tensor/cuda/passes/cuda_tensor_passes.h"
 #include "kernels/tensor/cuda/passes/element.h"
 
 namespace grapevine {

@@ -1,5 +1,5 @@
 // Elements of tensors in device code: loads and stores of neighbours at once, arithmetic
-// in fp32.
+// in fp32; and elements of the replica's gradient.
 //
 // For .cu files alone.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_PASSES_ELEMENT_H_
@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "kernels/codec/quantize.h"
+#include "kernels/tensor/cuda/passes/cuda_tensor_passes.h"
 #include "kernels/tensor/tensor_format.h"
 
 namespace grapevine {
@@ -64,6 +65,13 @@ __device__ __forceinline__ void Save(const float (&values)[kWidth], T* x, int64_
 
 // The ReLU of all our kernels keeps a NaN, so that a diverged run shows in its loss.
 __device__ __forceinline__ float ReluOf(float x) { return x < 0 ? 0.0f : x; }
+
+__device__ __forceinline__ void WriteGradient(const LossScaled& scaled, float value,
+                                              float* gradient) {
+  const float written = value * scaled.inverse;
+  if (scaled.overflow != nullptr && !isfinite(written)) *scaled.overflow = 1;
+  *gradient = written;
+}
 
 // Calls run(T{}) for the type that `type` is.
 template <typename Run>

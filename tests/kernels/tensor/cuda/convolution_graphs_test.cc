@@ -1,13 +1,12 @@
 // Our graphs have plans on every generation of GPUs: asked of cuDNN for GPUs that are only
 // described, so that it needs none.
-#include "kernels/tensor/cuda/library/convolution_graphs.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/tensor/cuda/library/cudnn_graph.h"
 
 namespace grapevine {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/cuda_status.h"
-#include "kernels/device/gpu.h"
+#include "kernels/cuda/cuda_gpu.h"
+#include "kernels/device/device.h"
 #include "kernels/tensor/cuda/cuda_tensor_device.h"
 #include "kernels/tensor/softmax_cross_entropy.h"
 #include "tests/kernels/tensor/layer_under_test.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "base/status_macros.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {

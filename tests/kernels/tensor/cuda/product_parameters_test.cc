@@ -1,7 +1,7 @@
 // Which parameters are copied, and which are used where they lie. No GPU is needed to ask.
 #include <gtest/gtest.h>
 
-#include "kernels/tensor/cuda/cuda_layer.h"
+#include "kernels/tensor/cuda/cuda_tensor_context.h"
 
 namespace grapevine {
 namespace {

@@ -1,6 +1,6 @@
-#include "node/transport/edge/dial_attempts.h"
-
 #include <gtest/gtest.h>
+
+#include "node/transport/edge/reconnection.h"
 
 namespace grapevine {
 namespace {

@@ -1,7 +1,6 @@
-#include "node/transport/edge/message_checksum.h"
-
 #include "gtest/gtest.h"
 #include "kernels/passes/crc32c.h"
+#include "node/transport/edge/wire_format.h"
 #include "tests/node/transport/transport_harness.h"
 
 namespace grapevine {

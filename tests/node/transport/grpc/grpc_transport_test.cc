@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/failure.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/node/beat_counter.h"

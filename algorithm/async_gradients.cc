@@ -1,0 +1,60 @@
+#include "algorithm/async_gradients.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+namespace {
+
+// What is left, divided by so many times the number of workers, is a worker's part. It bounds how
+// much slower than the others one may be and still end with them: this many times, less the share
+// that is granted before the last one is used up.
+constexpr int64_t kParts = 16;
+
+// What a worker has ahead of it while there is as much for everybody: the step that it takes, and
+// one more, so that it does not come to its limit before the answer to its report.
+constexpr int64_t kLeastAhead = 2;
+
+}  // namespace
+
+GradientBudget::GradientBudget(Rank workers) : workers_(workers) {}
+
+std::vector<Rank> GradientBudget::Extend(int64_t total) {
+  total_ = std::max(total_, total);
+  std::vector<Rank> moved;
+  for (Rank rank = 0; rank < workers(); ++rank) {
+    if (Grant(workers_[rank])) moved.push_back(rank);
+  }
+  return moved;
+}
+
+absl::StatusOr<bool> GradientBudget::OnSteps(Rank rank, Round steps) {
+  Worker& worker = workers_[rank];
+  if (steps < worker.steps) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("says that it has done ", steps, " steps, after ", worker.steps));
+  }
+  if (steps > worker.limit) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("says that it has done ", steps, " steps, where its limit is ", worker.limit));
+  }
+  steps_ += steps - worker.steps;
+  worker.steps = steps;
+  return Grant(worker);
+}
+
+bool GradientBudget::Grant(Worker& worker) {
+  const int64_t left = total_ - granted_;
+  const int64_t equal_part = (left + workers() - 1) / workers();
+  const int64_t ahead = std::min(
+      std::max(1 + left / (kParts * workers()), std::min(kLeastAhead, equal_part)), kMaxAhead);
+  const int64_t granted = std::min(ahead - (worker.limit - worker.steps), left);
+  if (granted <= 0) return false;
+  worker.limit += granted;
+  granted_ += granted;
+  return true;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,55 @@
+// A node's local optimizer: its state (OptimizerState), and a step with it where there are no
+// rounds (OwnStep).
+//
+// Thread-safety: as its owner's.
+#ifndef GRAPEVINE_ALGORITHM_LOCAL_LOCAL_OPTIMIZER_H_
+#define GRAPEVINE_ALGORITHM_LOCAL_LOCAL_OPTIMIZER_H_
+
+#include <utility>
+
+#include "algorithm/algorithm.h"
+#include "algorithm/host.h"
+#include "algorithm/state_visitor.h"
+
+namespace grapevine {
+
+// The state from a start on, and how many steps it has taken: one in every round.
+class OptimizerState {
+ public:
+  // Zeroed, for a range of the replica; its first step is that of `round`.
+  void Start(ReplicaRange range, Round round, Host& host) {
+    vector_ = host.NewOptimizerState(range);
+    begun_ = round;
+  }
+  void VisitState(StateVisitor& state) {
+    state.Vector("optimizer", vector_);
+    state.Rounds("optimizer.begun", &begun_);
+  }
+
+  Vec vector() const { return vector_; }
+  // StepRequest::step of a round.
+  int64_t StepIn(Round round) const { return round - begun_; }
+
+ private:
+  Vec vector_;
+  Round begun_ = 0;
+};
+
+// A node's own step along its gradient, x' = x - lr u(g), with its own optimizer: for methods
+// without rounds whose nodes do not leave the steps to servers.
+class OwnStep {
+ public:
+  explicit OwnStep(LearningRate learning_rate) : learning_rate_(std::move(learning_rate)) {}
+
+  void Start(Host& host);
+  // The stepped model, in the gradient's memory: a vector less.
+  Vec Take(Vec model, Vec gradient, Round step, Round nominal_round, Host& host);
+
+ private:
+  const LearningRate learning_rate_;
+  Vec state_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_LOCAL_LOCAL_OPTIMIZER_H_

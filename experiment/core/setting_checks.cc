@@ -1,0 +1,166 @@
+#include "experiment/core/setting_checks.h"
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/algorithm_kind.h"
+#include "base/spec.h"
+#include "base/status.h"
+#include "model/problem/problem.h"
+#include "run/config/config_field.h"
+
+namespace grapevine {
+namespace {
+
+// "--FLAG=VALUE: why".
+absl::Status Refuse(const Config& config, const std::string& name, const std::string& why) {
+  const ConfigField& field = ConfigFieldNamed(name);
+  return UsageError(absl::StrCat(FlagName(field), "=", FieldText(field, config), ": ", why));
+}
+
+// Whether a setting is another than its default.
+bool Chosen(const Config& config, const char* name) {
+  const ConfigField& field = ConfigFieldNamed(name);
+  return FieldText(field, config) != FieldText(field, Config());
+}
+
+// What shows a plateau is the loss of the test data.
+absl::Status CheckPlateausShow(const Config& config) {
+  if (!absl::StartsWith(config.batch_schedule(), "plateau") || SeesData(config.model())) {
+    return absl::OkStatus();
+  }
+  return Refuse(config, "batch_schedule",
+                absl::StrCat("--model=", config.model(),
+                             " has no test data whose loss could show a plateau; say where the "
+                             "batch grows (step:at=50%+75%), or choose another model"));
+}
+
+// A model without learning has sizes and times, but no weights.
+absl::Status CheckTimesAlone(const Config& config) {
+  if (Learns(config.model())) return absl::OkStatus();
+  if (!config.has_compute()) {
+    return Refuse(config, "model",
+                  "needs --compute=TIME, the time of one gradient (--compute=5ms)");
+  }
+  for (const char* name : {"init_from", "clip_norm", "noise_scale", "norms"}) {
+    if (!Chosen(config, name)) continue;
+    return Refuse(config, name,
+                  absl::StrCat("--model=", config.model(),
+                               " learns nothing; drop it or choose another model"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWithoutData(const Config& config) {
+  if (SeesData(config.model())) return absl::OkStatus();
+  if (!config.has_rounds()) {
+    return Refuse(config, "model", "has no data and so no epochs; use --rounds=R");
+  }
+  if (config.has_target_accuracy()) {
+    return Refuse(config, "target_accuracy",
+                  absl::StrCat("--model=", config.model(),
+                               " has no accuracy; drop it or choose another model"));
+  }
+  // The settings that concern data.
+  for (const char* name : {"data", "split", "label_smoothing", "augment_until"}) {
+    if (!Chosen(config, name)) continue;
+    return Refuse(config, name,
+                  absl::StrCat("--model=", config.model(), " has no data; drop one of them"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckModelSettings(const Config& config) {
+  RETURN_IF_ERROR(CheckPlateausShow(config));
+  RETURN_IF_ERROR(CheckTimesAlone(config));
+  return CheckWithoutData(config);
+}
+
+absl::Status CheckModelOnRealNodes(const Config& config) {
+  if (!Learns(config.model()) && config.has_profile()) {
+    return Refuse(config, "profile",
+                  absl::StrCat("--model=", config.model(),
+                               " computes nothing; measure the model that it stands for"));
+  }
+  if (!Learns(config.model()) && config.has_record()) {
+    return Refuse(config, "record",
+                  absl::StrCat("--model=", config.model(),
+                               " has no weights that a replay could compare; record one that "
+                               "learns"));
+  }
+  if (!config.has_compute() || !SeesData(config.model())) return absl::OkStatus();
+  return Refuse(config, "compute",
+                absl::StrCat("--model=", config.model(),
+                             " is really computed, in its own time; use --model=phantom:SIZE"));
+}
+
+namespace {
+
+absl::StatusOr<const TensorView*> CutBy(const std::string& algorithm, Rank nodes,
+                                        const Optimizer& optimizer, const ReplicaLayout& layout) {
+  ASSIGN_OR_RETURN(const auto ranges, StepRanges(algorithm, nodes, layout.size));
+  return CutTensor(optimizer, layout, ranges);
+}
+
+std::string TextOf(const Spec& spec) {
+  std::string text = spec.name;
+  for (const std::string& argument : spec.arguments) absl::StrAppend(&text, ":", argument);
+  for (const auto& [key, value] : spec.options) absl::StrAppend(&text, ":", key, "=", value);
+  return text;
+}
+
+// The algorithm with the largest smaller number in one of its options (of servers, say) with which
+// no tensor is cut: "--algorithm=ps:servers=1, or ", or nothing.
+std::string Remedy(const Config& config, const Optimizer& optimizer, const ReplicaLayout& layout) {
+  const absl::StatusOr<Spec> spec = ParseSpec(config.algorithm());
+  if (!spec.ok()) return "";
+  for (const auto& [key, value] : spec->options) {
+    int64_t number = 0;
+    if (!absl::SimpleAtoi(value, &number)) continue;
+    Spec other = *spec;
+    while (--number >= 1) {
+      other.options[key] = absl::StrCat(number);
+      const auto cut = CutBy(TextOf(other), config.nodes(), optimizer, layout);
+      if (cut.ok() && *cut == nullptr) return absl::StrCat("--algorithm=", TextOf(other), ", or ");
+    }
+  }
+  return "";
+}
+
+absl::Status CheckWholeTensors(const Config& config, const Optimizer& optimizer,
+                               const ReplicaLayout& layout) {
+  ASSIGN_OR_RETURN(const TensorView* cut,
+                   CutBy(config.algorithm(), config.nodes(), optimizer, layout));
+  if (cut == nullptr) return absl::OkStatus();
+  return UsageError(absl::StrCat(
+      "--optimizer=", config.optimizer(),
+      ": needs the norms of whole tensors, and a server of --algorithm=", config.algorithm(),
+      " would hold a part of ", cut->name, "; take ", Remedy(config, optimizer, layout),
+      "an optimizer without norms (--optimizer=adam, say)"));
+}
+
+absl::Status CheckOwnOptimizer(const Config& config) {
+  ASSIGN_OR_RETURN(const auto algorithm, Algorithms().Read(config.algorithm()));
+  ASSIGN_OR_RETURN(const Spec optimizer, ParseSpec(config.optimizer()));
+  const std::string& own = algorithm.kind->optimizer;
+  if (own.empty() || optimizer.name == own) return absl::OkStatus();
+  return UsageError(absl::StrCat("--algorithm=", config.algorithm(),
+                                 ": its local steps are those of ", own, ", not of ",
+                                 config.optimizer(), "; add --optimizer=", own));
+}
+
+}  // namespace
+
+absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer,
+                                const ReplicaLayout& layout) {
+  RETURN_IF_ERROR(CheckOwnOptimizer(config));
+  return CheckWholeTensors(config, optimizer, layout);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,34 @@
+// Checks that the settings of an experiment fit together: those of its model, which may see no data
+// or learn nothing, and those of its algorithm and its optimizer.
+//
+// Pure functions, safe from any thread.
+#ifndef GRAPEVINE_EXPERIMENT_CORE_SETTING_CHECKS_H_
+#define GRAPEVINE_EXPERIMENT_CORE_SETTING_CHECKS_H_
+
+#include "absl/status/status.h"
+#include "kernels/vector/replica_layout.h"
+#include "optim/optimizer.h"
+#include "run/config/config.pb.h"
+
+namespace grapevine {
+
+// A model that sees no data, or learns nothing, makes some settings meaningless and requires
+// others. The first problem, as kUsage: flag and value, what is wrong and the remedy
+// (run/config/resolved_config.h replaces the flag by the variable or file that the value came
+// from).
+absl::Status CheckModelSettings(const Config& config);
+
+// Refuses what only a simulated node can do: take a given time for the gradient of a network.
+absl::Status CheckModelOnRealNodes(const Config& config);
+
+// Whether an algorithm and an optimizer go together: rules that take norms of tensors (LARS, LAMB)
+// cannot step a server's range that cuts one, and an algorithm may have one optimizer alone
+// (AlgorithmKind::optimizer). Errors are kUsage and name the flag and what works: the --optimizer
+// that the algorithm has, or the tensor that would be cut and the nearest --algorithm that cuts
+// none.
+absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer,
+                                const ReplicaLayout& layout);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_CORE_SETTING_CHECKS_H_

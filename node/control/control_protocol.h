@@ -1,0 +1,85 @@
+// What both ends of a control connection keep to, rank 0's coordinator (coordinator.h) and a node's
+// line (control_line.h): who may register and fits into the run, how messages are numbered so that
+// each comes once, and the time by which both judge.
+//
+// Functions are pure and safe from any thread, classes thread-compatible.
+#ifndef GRAPEVINE_NODE_CONTROL_CONTROL_PROTOCOL_H_
+#define GRAPEVINE_NODE_CONTROL_CONTROL_PROTOCOL_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "node/control/control.pb.h"
+#include "node/identity/authentication.h"
+
+namespace grapevine {
+
+// The time that rank 0 and the nodes judge silence and deadlines by; a test makes its own.
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+inline constexpr uint32_t kControlProtocolVersion = 8;
+
+// Adds the proof that the node has the run's token. It holds for this process, this address and
+// this call only: nobody who hears it can pose as another node with it, nor call again.
+void Prove(const RunToken& token, control::Registration* registration);
+bool IsProven(const control::Registration& registration, const RunToken& token);
+
+// Why the node of `given` cannot be in the run of `own` (rank 0's own
+// registration): the field, both values and the remedy. Empty when it fits.
+std::string Objection(const control::Registration& own, const control::Registration& given);
+
+// Why a node with these parts cannot be in a run that goes on from there. Empty when it can.
+std::string PartObjection(const control::Resumed& resumed, const control::Registration& given);
+
+// The messages of one direction of a control connection, which outlives its streams.
+//
+// A message that must come has a number, from 1 on, and is kept until the other end says that it
+// has come. When a stream has broken, all that are kept are told again on the next one, in order;
+// the receiver passes over what it has had. So each comes once, whatever was lost between the two.
+template <typename Message>
+class UnacknowledgedMessages {
+ public:
+  // Gives it its number, and keeps it.
+  const Message& Add(Message message) {
+    message.set_number(++last_);
+    return kept_.emplace_back(std::move(message));
+  }
+  // The other end has so many. False if that cannot be.
+  bool Acknowledge(uint64_t received) {
+    if (received > last_) return false;
+    while (!kept_.empty() && kept_.front().number() <= received) kept_.pop_front();
+    return true;
+  }
+  const std::deque<Message>& kept() const { return kept_; }
+  size_t size() const { return kept_.size(); }
+
+ private:
+  std::deque<Message> kept_;
+  uint64_t last_ = 0;
+};
+
+// What has come of the other direction.
+class ReceivedMessages {
+ public:
+  enum class Arrival { kNew, kAgain, kGap };
+  // One without a number is always new.
+  Arrival Take(uint64_t number) {
+    if (number == 0) return Arrival::kNew;
+    if (number <= received_) return Arrival::kAgain;
+    if (number > received_ + 1) return Arrival::kGap;
+    received_ = number;
+    return Arrival::kNew;
+  }
+  uint64_t received() const { return received_; }
+
+ private:
+  uint64_t received_ = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_CONTROL_CONTROL_PROTOCOL_H_

@@ -1,0 +1,117 @@
+#include "node/control/coordinated_checkpoints.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/units.h"
+
+namespace grapevine {
+
+CheckpointCalls::CheckpointCalls(CheckpointCallsOptions options, SteadyTime now)
+    : options_(options), now_(now), last_(now), named_(options.begin), complete_(options.begin) {}
+
+void CheckpointCalls::OnTime(SteadyTime now) {
+  now_ = now;
+  if (options_.every && now_ - last_ >= *options_.every && complete_ >= named_) Ask();
+}
+
+void CheckpointCalls::Demand() { Ask(); }
+
+void CheckpointCalls::Ask() {
+  if (asking_ || over_) return;
+  asking_ = true;
+  promised_.clear();
+  directive_.emplace().mutable_prepare()->set_ballot(++ballot_);
+}
+
+absl::Status CheckpointCalls::OnPromise(Rank rank, const control::Promise& promise) {
+  if (promise.ballot() > ballot_ || promise.round() < -1 || promise.round() >= options_.rounds) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "promises round ", promise.round(), " under ballot ", promise.ballot(),
+        ", where the last ballot is ", ballot_, " and the run has ", options_.rounds, " rounds"));
+  }
+  if (!asking_ || promise.ballot() < ballot_) return absl::OkStatus();  // it came again
+  promised_.emplace(rank, promise.round());
+  if (static_cast<Rank>(promised_.size()) == options_.nodes) Name();
+  return absl::OkStatus();
+}
+
+void CheckpointCalls::Name() {
+  asking_ = false;
+  // So many rounds may be completed by somebody; another one named earlier may be still to come.
+  Round most = std::max(options_.begin, named_);
+  for (const auto& [rank, round] : promised_) most = std::max(most, round + 1);
+  control::CheckpointAt& at = *directive_.emplace().mutable_checkpoint_at();
+  at.set_ballot(ballot_);
+  // The last round is none to go on from.
+  over_ = most + 1 >= options_.rounds;
+  if (over_) return;
+  named_ = most + 1;
+  last_ = now_;
+  at.set_round(named_);
+}
+
+void CheckpointCalls::OnComplete(Round round) { complete_ = std::max(complete_, round); }
+
+CheckpointDesk::CheckpointDesk(CheckpointDeskOptions options)
+    : options_(std::move(options)),
+      last_(options_.nodes, options_.begin),
+      measured_(options_.begin) {}
+
+absl::Status CheckpointDesk::OnPart(Rank rank, const control::SavedPart& part) {
+  RETURN_IF_ERROR(CheckPart(rank, part));
+  last_[rank] = part.round();
+  auto& parts = open_[part.round()];
+  parts[rank] = part;
+  if (static_cast<Rank>(parts.size()) < options_.nodes) {
+    if (open_.size() > kMaxOpen) open_.erase(open_.begin());
+    return absl::OkStatus();
+  }
+  Complete& complete = waiting_.emplace_back(Complete{.round = part.round(), .parts = {}});
+  if (waiting_.size() > kMostWaiting) waiting_.pop_front();
+  for (auto& [from, its] : parts) complete.parts.push_back(std::move(its));
+  open_.erase(open_.begin(), open_.upper_bound(part.round()));
+  called_.erase(called_.begin(), called_.upper_bound(part.round()));
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointDesk::CheckPart(Rank rank, const control::SavedPart& part) const {
+  const auto cannot_be = [rank, &part](const std::string& why) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", rank, " reported its part of the checkpoint of round ", part.round(), why));
+  };
+  if (part.round() <= last_[rank]) return cannot_be(absl::StrCat(" after that of ", last_[rank]));
+  if (part.round() > options_.rounds || !Saved(part.round())) {
+    return cannot_be(", of which there is none");
+  }
+  if (part.bytes() <= 0 || !CanBeCounted(part.bytes()) || !CanBeCounted(part.bytes_sent()) ||
+      !CanBeCounted(part.bytes_received()) || !CanBeCounted(part.time_ns())) {
+    return cannot_be(absl::StrCat(", which cannot be: ", part.ShortDebugString()));
+  }
+  return absl::OkStatus();
+}
+
+bool CheckpointDesk::Saved(Round round) const {
+  return called_.contains(round) || (options_.saved && options_.saved(round));
+}
+
+void CheckpointDesk::OnMeasured(Round round) { measured_ = std::max(measured_, round); }
+
+bool CheckpointDesk::MayComplete(Round round) const {
+  if (end_ && round >= *end_) return false;
+  for (Round evaluated = round; evaluated > measured_; --evaluated) {
+    if (options_.evaluated(evaluated)) return false;
+  }
+  return true;
+}
+
+std::optional<CheckpointDesk::Complete> CheckpointDesk::Take() {
+  if (!ready()) return std::nullopt;
+  Complete complete = std::move(waiting_.front());
+  waiting_.pop_front();
+  return complete;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,338 @@
+#include "node/control/node_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <ranges>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/gradient.h"
+#include "base/status.h"
+#include "base/units.h"
+#include "glog/logging.h"
+
+namespace grapevine {
+
+void AddEarlier(const control::NodeMetrics& earlier, control::NodeMetrics* report) {
+  report->set_samples(report->samples() + earlier.samples());
+  if (earlier.has_noise()) {
+    control::GradientNoise& sum = *report->mutable_noise();
+    sum.set_variance(sum.variance() + earlier.noise().variance());
+    sum.set_square(sum.square() + earlier.noise().square());
+    sum.set_gradients(sum.gradients() + earlier.noise().gradients());
+  }
+  if (!earlier.has_train_loss_sum()) return;
+  report->set_train_loss_sum(report->train_loss_sum() + earlier.train_loss_sum());
+}
+
+void MetricsReporter::Report(control::NodeMetrics metrics) {
+  if (kept_) AddEarlier(*kept_, &metrics);
+  kept_ = std::move(metrics);
+  const absl::Status status = SendKept(Time::min());
+  if (!status.ok()) VLOG(1) << "a measurement is kept: " << status.message();
+}
+
+absl::Status MetricsReporter::Tell(control::Report last, Time deadline) {
+  absl::Status status = SendKept(deadline);
+  if (status.ok()) status = send_(deadline, std::move(last));
+  if (!absl::IsResourceExhausted(status)) return status;
+  return WithFailure(absl::ResourceExhaustedError(absl::StrCat(
+                         "the last measurements cannot be sent: ", std::string(status.message()),
+                         " (--peer-timeout is how long that may last)")),
+                     Failure::kPeerLost);
+}
+
+absl::Status MetricsReporter::SendKept(Time deadline) {
+  if (!kept_) return absl::OkStatus();
+  control::Report report;
+  *report.mutable_metrics() = *kept_;
+  absl::Status status = send_(deadline, std::move(report));
+  if (status.ok()) kept_.reset();
+  return status;
+}
+
+namespace {
+
+using Reports = std::map<Rank, control::NodeMetrics>;
+
+// (1/n) sum_i |s_i - mean s|^2 over the workers: for sketches, an unbiased estimate of the same for
+// the replicas. Distances are taken relative to the first sketch, so that equal replicas are at
+// distance 0 to the bit. Absent unless all have the same, positive size.
+std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) {
+  const control::NodeMetrics& first = reports.begin()->second;
+  const int size = first.sketch_size();
+  if (size == 0) return std::nullopt;
+  const auto servers = reports.lower_bound(workers);
+  const auto counted = static_cast<double>(std::distance(reports.begin(), servers));
+  std::vector<double> mean(size);
+  for (auto it = reports.begin(); it != servers; ++it) {
+    const control::NodeMetrics& report = it->second;
+    if (report.sketch_size() != size) return std::nullopt;
+    for (int i = 0; i < size; ++i) mean[i] += (report.sketch(i) - first.sketch(i)) / counted;
+  }
+  double sum = 0;
+  for (auto it = reports.begin(); it != servers; ++it) {
+    const control::NodeMetrics& report = it->second;
+    for (int i = 0; i < size; ++i) {
+      const double distance = report.sketch(i) - first.sketch(i) - mean[i];
+      sum += distance * distance;
+    }
+  }
+  return sum / counted;
+}
+
+// When the last of them had completed the round.
+double LatestTime(const Reports& reports) {
+  double time_s = 0;
+  for (const auto& [rank, report] : reports) time_s = std::max(time_s, report.time_s());
+  return time_s;
+}
+
+// A run has far fewer gradients, and their sums over all nodes must be numbers.
+constexpr int64_t kMaxCount = int64_t{1} << 40;
+
+bool CanBe(int64_t count) { return count >= 0 && count <= kMaxCount; }
+bool CanBe(double value) { return value >= 0 && value <= static_cast<double>(kMaxCount); }
+
+// Of nodes that all report more than can be, as much as can be counted.
+int64_t SumOfBytes(int64_t all, int64_t one) {
+  return std::min(all, std::numeric_limits<int64_t>::max() - one) + one;
+}
+
+// Squares of floats, summed over any batch and run, are far below; and sums of it are numbers.
+constexpr double kMostNoise = 1e200;
+
+absl::Status CheckNoise(Rank rank, const control::NodeMetrics& report, bool measures_noise) {
+  if (!report.has_noise()) return absl::OkStatus();
+  if (!measures_noise) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " reported a noise that the run does not measure"));
+  }
+  const control::GradientNoise& noise = report.noise();
+  // Each gradient that has a noise is of two batches at least.
+  if (noise.gradients() >= 0 && noise.gradients() <= report.samples() / 2 &&
+      std::abs(noise.variance()) <= kMostNoise && std::abs(noise.square()) <= kMostNoise) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("rank ", rank, " reported a noise that cannot be: ", noise.ShortDebugString(),
+                   ", of ", report.samples(), " samples"));
+}
+
+GradientNoise NoiseIn(const control::NodeMetrics& report) {
+  const control::GradientNoise& noise = report.noise();
+  return {noise.variance(), noise.square(), noise.gradients()};
+}
+
+absl::StatusOr<NodeTotals> TotalsOf(Rank rank, const control::NodeTotals& report) {
+  if (!CanBe(report.gradients()) || !CanBe(report.computing_s()) || !CanBe(report.time_s()) ||
+      !CanBe(report.applied()) || !CanBe(report.staleness_mean()) ||
+      !CanBe(report.staleness_max())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", rank, " reported totals that cannot be: ", report.ShortDebugString()));
+  }
+  return NodeTotals{.gradients = report.gradients(),
+                    .gradient_s = report.computing_s(),
+                    .time_s = report.time_s(),
+                    .applied = report.applied(),
+                    .staleness_mean = report.staleness_mean(),
+                    .staleness_max = report.staleness_max()};
+}
+
+}  // namespace
+
+void MetricsCollector::GoOnFrom(Round round, std::span<const RunMetrics> measured, double time_s) {
+  MutexLock lock(mutex_);
+  emitted_ = round;
+  meter_.Resume(measured, time_s);
+}
+
+absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& report) {
+  MutexLock lock(mutex_);
+  if (report.has_test_accuracy()) {  // an evaluation alone
+    local_accuracy_[rank] = report.test_accuracy();
+    return absl::OkStatus();
+  }
+  if (report.has_totals()) {
+    ASSIGN_OR_RETURN(totals_[rank], TotalsOf(rank, report.totals()));
+    return absl::OkStatus();
+  }
+  if (rank < options_.workers && report.samples() < (options_.has_rounds ? 1 : 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " reported round ", report.round(), " without any samples"));
+  }
+  if (!CanBe(report.samples())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", rank, " reported round ", report.round(), " with ", report.samples(), " samples"));
+  }
+  RETURN_IF_ERROR(CheckNoise(rank, report, options_.measures_noise));
+  if (!CanBeCounted(report.bytes_sent()) || !CanBeCounted(report.bytes_received())) {
+    return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " reported ", report.bytes_sent(),
+                                                   " bytes sent and ", report.bytes_received(),
+                                                   " received"));
+  }
+  const auto last = last_.find(rank);
+  if (last != last_.end() && report.round() == last->second) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " reported round ", report.round(), " twice"));
+  }
+  if (report.round() <= emitted_ || (last != last_.end() && report.round() < last->second)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " reported round ", report.round(), " after round ",
+                     std::max(emitted_, last == last_.end() ? 0 : last->second)));
+  }
+  if (open_.size() >= kMaxOpen && !open_.contains(report.round())) {
+    RETURN_IF_ERROR(MakeRoom());
+  }
+  last_[rank] = report.round();
+  bytes_sent_[rank] = report.bytes_sent();
+  control::NodeMetrics& kept = open_[report.round()].reports[rank];
+  kept = report;
+  if (const auto carried = carried_.extract(rank)) AddEarlier(carried.mapped(), &kept);
+  EmitComplete();
+  return absl::OkStatus();
+}
+
+void MetricsCollector::OnEvaluation(const EvaluationRecord& evaluation) {
+  MutexLock lock(mutex_);
+  if (evaluation.round <= emitted_) return;  // another, of those who are left
+  open_[evaluation.round].evaluation = evaluation;
+  EmitComplete();
+}
+
+void MetricsCollector::OnNoEvaluation(Round round) {
+  MutexLock lock(mutex_);
+  if (round <= emitted_) return;
+  open_[round].unevaluated = true;
+  EmitComplete();
+}
+
+void MetricsCollector::Lose(Rank rank) {
+  MutexLock lock(mutex_);
+  if (!lost_.insert(rank).second) return;
+  lost_bytes_ = SumOfBytes(lost_bytes_, bytes_sent_[rank]);
+  last_.erase(rank);
+  carried_.erase(rank);
+  local_accuracy_.erase(rank);
+  for (auto& [round, open] : open_) open.reports.erase(rank);
+  EmitComplete();
+}
+
+bool MetricsCollector::Passed(Round round) const {
+  return static_cast<Rank>(last_.size()) == living() &&
+         std::ranges::all_of(last_, [round](const auto& entry) { return entry.second >= round; });
+}
+
+absl::Status MetricsCollector::MakeRoom() {
+  for (auto entry = open_.begin(); entry != open_.end(); ++entry) {
+    if (options_.evaluated(entry->first) || !AllReported(entry->second)) continue;
+    const Open joined = std::move(entry->second);
+    const Round round = entry->first;
+    open_.erase(entry);
+    JoinToNextAfter(round, joined);
+    return absl::OkStatus();
+  }
+  Rank silent = 0;
+  const auto reported = [this](Rank rank) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto found = last_.find(rank);
+    return found == last_.end() ? Round{0} : found->second;
+  };
+  for (Rank rank = 1; rank < options_.size; ++rank) {
+    if (!lost_.contains(rank) && reported(rank) < reported(silent)) silent = rank;
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat("rank ", silent, " has reported nothing after round ", reported(silent),
+                   ", and others are ", open_.size(), " measurements ahead of it"));
+}
+
+void MetricsCollector::JoinToNextAfter(Round round, const Open& open) {
+  for (const auto& [rank, report] : open.reports) {
+    auto next = open_.upper_bound(round);
+    while (next != open_.end() && !next->second.reports.contains(rank)) ++next;
+    AddEarlier(report, next == open_.end() ? &carried_[rank] : &next->second.reports.at(rank));
+  }
+}
+
+void MetricsCollector::Emit(const RunMetrics& metrics) {
+  emitted_ = metrics.round;
+  emit_(metrics);
+}
+
+void MetricsCollector::EmitComplete() {
+  while (!open_.empty() && Passed(open_.begin()->first)) {
+    const auto& [round, front] = *open_.begin();
+    if (options_.evaluated(round) && !front.evaluation && !front.unevaluated) return;
+    const auto node = open_.extract(open_.begin());
+    const Open& open = node.mapped();
+    if (AllReported(open)) {
+      Emit(Join(node.key(), open));
+      continue;
+    }
+    JoinToNextAfter(node.key(), open);
+    if (open.evaluation) Emit(EvaluationAlone(node.key(), open));
+  }
+}
+
+// For a round with a lost report.
+RunMetrics MetricsCollector::EvaluationAlone(Round round, const Open& open) {
+  return meter_.MeasureModel(options_.at(round), LatestTime(open.reports), *open.evaluation);
+}
+
+void MetricsCollector::NoteServerLinks(const Open& open) {
+  if (options_.workers == options_.size) return;
+  ServerLinks& links = server_links_.emplace();
+  for (auto it = open.reports.lower_bound(options_.workers); it != open.reports.end(); ++it) {
+    links.bytes_sent.push_back(it->second.bytes_sent());
+    links.bytes_received.push_back(it->second.bytes_received());
+  }
+}
+
+RunMetrics MetricsCollector::Join(Round round, const Open& open) {
+  NoteServerLinks(open);
+  RunWork work{.time_s = LatestTime(open.reports),
+               .bytes_sent = lost_bytes_,
+               .consensus_distance = MeanSquaredDistance(open.reports, options_.workers)};
+  for (const auto& [rank, report] : open.reports) {
+    work.bytes_sent = SumOfBytes(work.bytes_sent, report.bytes_sent());
+    if (rank >= options_.workers) continue;
+    if (report.has_train_loss_sum()) {
+      work.loss_sum = work.loss_sum.value_or(0) + report.train_loss_sum();
+    }
+    work.samples += report.samples();
+    work.noise += NoiseIn(report);
+  }
+  if (!lost_.empty()) work.living = living();
+  work.losses = work.samples;  // a report's sum is over samples
+  return meter_.Measure(options_.at(round), work, open.evaluation);
+}
+
+RunMetrics MetricsCollector::latest() const {
+  MutexLock lock(mutex_);
+  return meter_.latest();
+}
+
+std::optional<ServerLinks> MetricsCollector::server_links() const {
+  MutexLock lock(mutex_);
+  return server_links_;
+}
+
+std::vector<NodeTotals> MetricsCollector::totals() const {
+  MutexLock lock(mutex_);
+  if (static_cast<Rank>(totals_.size()) != options_.size) return {};
+  std::vector<NodeTotals> totals;
+  for (const auto& [rank, node] : totals_) totals.push_back(node);
+  return totals;
+}
+
+std::optional<Spread> MetricsCollector::local_test_accuracy() const {
+  MutexLock lock(mutex_);
+  const auto lost = static_cast<Rank>(lost_.size());
+  if (static_cast<Rank>(local_accuracy_.size()) + lost != options_.workers) return std::nullopt;
+  std::vector<double> accuracies;
+  for (const auto& [rank, accuracy] : local_accuracy_) accuracies.push_back(accuracy);
+  return SpreadOf(accuracies);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,247 @@
+#include "sim/engine/step_observers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "base/units.h"
+#include "run/records/metrics.h"
+
+namespace grapevine {
+
+namespace {
+
+constexpr size_t kMaxWaitedFor = 10;
+
+// The `most` ranks with the largest `value`, of those with a positive one, largest
+// first; the lower rank first among equals.
+template <typename Value>
+std::vector<Rank> Largest(Rank ranks, size_t most, Value value) {
+  std::vector<Rank> result;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    if (value(rank) > 0) result.push_back(rank);
+  }
+  const auto before = [&value](Rank a, Rank b) {
+    return value(a) != value(b) ? value(a) > value(b) : a < b;
+  };
+  const size_t kept = std::min(most, result.size());
+  std::ranges::partial_sort(result, result.begin() + static_cast<std::ptrdiff_t>(kept), before);
+  result.resize(kept);
+  return result;
+}
+
+template <typename Nodes, typename Value>
+Spread SpreadOver(const Nodes& nodes, Value value) {
+  std::vector<double> values;
+  for (const auto& node : nodes) values.push_back(value(node));
+  return SpreadOf(values);
+}
+
+Spread Scaled(const Spread& spread, double by) {
+  return {.min = spread.min * by, .mean = spread.mean * by, .max = spread.max * by};
+}
+
+}  // namespace
+
+StepStatistics::StepStatistics(const Options& options)
+    : options_(options), nodes_(options.nodes), end_(options.begin_time) {
+  for (Node& node : nodes_) {
+    node.completed = options.begin;
+    node.began = options.begin_time;
+  }
+}
+
+void StepStatistics::OnGradient(const GradientTimes& gradient) {
+  Node& node = nodes_[gradient.rank];
+  const Nanoseconds time = gradient.end - gradient.begin;
+  node.gradient += time;
+  node.gradient_end = gradient.end;
+  node.hidden += std::min(node.mix - node.hidden, time);
+  end_ = std::max(end_, gradient.end);
+}
+
+void StepStatistics::OnMessage(const MessageTimes& message) {
+  nodes_[message.from].bytes_sent += message.bytes;
+  Node& node = nodes_[message.to];
+  node.bytes_received += message.bytes;
+  end_ = std::max(end_, message.arrived);
+  // A message of a later round does not end the current one.
+  if (message.round != node.completed) return;
+  node.last_arrival = message.arrived;
+  node.last_sender = message.from;
+}
+
+void StepStatistics::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
+  nodes_[rank].mix += end - begin;
+  end_ = std::max(end_, end);
+}
+
+absl::Status StepStatistics::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec) {
+  Node& node = nodes_[rank];
+  const Nanoseconds step = now - node.began;
+  const Nanoseconds wait = std::max<Nanoseconds>(0, step - node.gradient - node.mix + node.hidden);
+  if (TakesSteps(rank)) steps_.Add(step);
+  node.total_gradient += node.gradient;
+  node.total_mix += node.mix;
+  node.total_wait += wait;
+  if (wait > 0 && node.last_sender != kNobody && node.last_arrival > node.gradient_end) {
+    AddWait(rank, wait);
+  }
+  node.completed = completed;
+  node.began = now;
+  node.gradient = node.mix = node.hidden = 0;
+  node.last_sender = kNobody;
+  end_ = std::max(end_, now);
+  return absl::OkStatus();
+}
+
+void StepStatistics::AddWait(Rank rank, Nanoseconds wait) {
+  Node& node = nodes_[rank];
+  if (TakesSteps(rank)) nodes_[node.last_sender].caused += wait;
+  auto slot = std::ranges::find(node.waits, node.last_sender, &Wait::peer);
+  if (slot == node.waits.end()) slot = std::ranges::min_element(node.waits, {}, &Wait::time);
+  slot->peer = node.last_sender;
+  slot->time += wait;
+}
+
+NodeStatistics StepStatistics::Describe(Rank rank) const {
+  const Node& node = nodes_[rank];
+  NodeStatistics statistics{.rank = rank,
+                            .steps = node.completed - options_.begin,
+                            .gradient_s = SecondsOfNanoseconds(node.total_gradient),
+                            .mix_s = SecondsOfNanoseconds(node.total_mix),
+                            .wait_s = SecondsOfNanoseconds(node.total_wait),
+                            .waited_for = {},
+                            .bytes_sent = node.bytes_sent,
+                            .bytes_received = node.bytes_received};
+  std::array<Wait, 4> waits = node.waits;
+  std::ranges::sort(waits, std::greater(), &Wait::time);
+  for (const Wait& wait : waits) {
+    if (wait.time > 0)
+      statistics.waited_for.push_back({wait.peer, SecondsOfNanoseconds(wait.time)});
+  }
+  return statistics;
+}
+
+std::vector<Rank> StepStatistics::Listed() const {
+  std::vector<Rank> ranks;
+  if (nodes_.size() <= kMaxListed) {
+    ranks.resize(nodes_.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+  }
+  ranks =
+      Largest(options_.nodes, kMaxListed, [this](Rank rank) { return nodes_[rank].total_wait; });
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
+Statistics StepStatistics::Result() const {
+  const Rank workers = options_.workers == 0 ? options_.nodes : options_.workers;
+  const Nanoseconds lasted = end_ - options_.begin_time;
+  Statistics statistics{
+      .nodes = options_.nodes, .time_s = SecondsOfNanoseconds(lasted), .steps = steps_};
+  for (Rank rank = 0; rank < workers; ++rank) {
+    statistics.gradient_s += SecondsOfNanoseconds(nodes_[rank].total_gradient);
+    statistics.mix_s += SecondsOfNanoseconds(nodes_[rank].total_mix);
+    statistics.wait_s += SecondsOfNanoseconds(nodes_[rank].total_wait);
+  }
+  const double steps = std::max(1.0, static_cast<double>(steps_.count()));
+  statistics.gradient_s /= steps;
+  statistics.mix_s /= steps;
+  statistics.wait_s /= steps;
+  for (Rank rank :
+       Largest(options_.nodes, kMaxWaitedFor, [this](Rank r) { return nodes_[r].caused; })) {
+    statistics.waited_for.push_back({rank, SecondsOfNanoseconds(nodes_[rank].caused)});
+  }
+  statistics.bytes_sent =
+      SpreadOver(nodes_, [](const Node& node) { return static_cast<double>(node.bytes_sent); });
+  statistics.bytes_received =
+      SpreadOver(nodes_, [](const Node& node) { return static_cast<double>(node.bytes_received); });
+  const double capacity = options_.bandwidth * static_cast<double>(lasted);
+  if (capacity > 0) {
+    statistics.egress_utilization = Scaled(statistics.bytes_sent, 1 / capacity);
+    statistics.ingress_utilization = Scaled(statistics.bytes_received, 1 / capacity);
+  }
+  for (Rank rank : Listed()) statistics.listed.push_back(Describe(rank));
+  return statistics;
+}
+
+std::vector<LinkStatistics> BusiestLinks(const Platform& platform, std::span<const double> bytes,
+                                         Nanoseconds time, size_t most) {
+  const std::span<const Link> links = platform.links();
+  const auto utilization = [&](LinkId link) {
+    return time > 0 ? bytes[link] / (links[link].capacity * static_cast<double>(time)) : 0;
+  };
+  std::vector<LinkId> busy;
+  for (LinkId link = 0; link < bytes.size(); ++link) {
+    if (bytes[link] > 0) busy.push_back(link);
+  }
+  const size_t listed = std::min(most, busy.size());
+  // Among equally busy links, the first in the platform's order.
+  const auto busier = [&](LinkId a, LinkId b) {
+    const double ua = utilization(a), ub = utilization(b);
+    return ua != ub ? ua > ub : a < b;
+  };
+  std::ranges::partial_sort(busy, busy.begin() + static_cast<ptrdiff_t>(listed), busier);
+  std::vector<LinkStatistics> statistics;
+  for (size_t i = 0; i < listed; ++i) {
+    statistics.push_back({.name = platform.LinkName(busy[i]),
+                          .bytes = std::llround(bytes[busy[i]]),
+                          .utilization = utilization(busy[i])});
+  }
+  return statistics;
+}
+
+namespace {
+
+constexpr Nanoseconds kNotDone = -1;
+
+}  // namespace
+
+SimTrace::SimTrace(Rank nodes, ChromeTrace* trace)
+    : trace_(trace), nodes_(nodes, Node{.gradient_end = kNotDone}) {}
+
+void SimTrace::OnGradient(const GradientTimes& gradient) {
+  trace_.Gradient(gradient.rank, gradient.round, {gradient.begin, gradient.end});
+  nodes_[gradient.rank].gradient_end = gradient.end;
+}
+
+void SimTrace::OnMessage(const MessageTimes& message) {
+  const TraceMessage name{.from = message.from,
+                          .to = message.to,
+                          .channel = message.tag.channel,
+                          .round = message.tag.index,
+                          .step = message.tag.step};
+  trace_.Sent(name, message.bytes, {message.begun, message.left});
+  // The first byte took as long as the last one.
+  trace_.Received(name, {message.begun + message.arrived - message.left, message.arrived});
+  nodes_[message.to].last_sender = message.from;
+}
+
+void SimTrace::EndWait(Rank rank, Nanoseconds now) {
+  Node& node = nodes_[rank];
+  if (node.gradient_end != kNotDone) {
+    const Nanoseconds idle = std::max(node.busy_until, node.gradient_end);
+    if (idle < now) trace_.Wait(rank, node.last_sender, {idle, now});
+  }
+  node.busy_until = std::max(node.busy_until, now);
+}
+
+void SimTrace::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
+  EndWait(rank, begin);
+  trace_.Mix(rank, {begin, end});
+  nodes_[rank].busy_until = end;
+}
+
+absl::Status SimTrace::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec) {
+  EndWait(rank, now);
+  Node& node = nodes_[rank];
+  trace_.Step(rank, completed - 1, {node.began, now});
+  node.began = now;
+  node.gradient_end = kNotDone;
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine

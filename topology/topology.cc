@@ -1,0 +1,55 @@
+#include "topology/topology.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/spec.h"
+#include "base/status.h"
+
+namespace grapevine {
+
+Registry<TopologyKind>& Topologies() {
+  static auto* const topologies = new Registry<TopologyKind>("topology");
+  return *topologies;
+}
+
+absl::StatusOr<std::shared_ptr<const Topology>> MakeTopology(std::string_view text, Rank n,
+                                                             uint64_t seed) {
+  if (n < 1) {
+    return SpecError(text, absl::StrCat("not for ", n, " nodes: there must be at least 1"));
+  }
+  ASSIGN_OR_RETURN(const auto named, Topologies().Read(text));
+  return named.kind->make(named.spec, n, seed);
+}
+
+namespace {
+
+absl::Status Refuse(std::string_view spec, Rank n, std::string_view rule,
+                    std::string_view nearest) {
+  return SpecError(spec,
+                   absl::StrCat("not for ", n, n == 1 ? " node: " : " nodes: ", std::string(rule),
+                                "; the nearest is n = ", std::string(nearest)));
+}
+
+}  // namespace
+
+absl::Status SizeError(std::string_view spec, Rank n, std::string_view rule,
+                       const std::function<bool(int64_t)>& works) {
+  for (int64_t distance = 1;; ++distance) {
+    const int64_t below = n - distance, above = n + distance;
+    const bool below_works = below >= 1 && works(below);
+    const bool above_works = works(above);
+    if (below_works && above_works) {
+      return Refuse(spec, n, rule, absl::StrCat(below, " or ", above));
+    }
+    if (below_works || above_works) {
+      return Refuse(spec, n, rule, absl::StrCat(below_works ? below : above));
+    }
+  }
+}
+
+absl::Status SizeError(std::string_view spec, Rank n, std::string_view rule, int64_t only) {
+  return Refuse(spec, n, rule, absl::StrCat(only));
+}
+
+}  // namespace grapevine
