@@ -94,6 +94,11 @@ bool HasRounds(std::string_view text) {
   return !named.ok() || HasRounds(*named->kind, named->spec);
 }
 
+Round StepsBetweenExchanges(std::string_view text) {
+  const auto named = Algorithms().Read(text);
+  return named.ok() && named->kind->window ? named->kind->window(named->spec) : 1;
+}
+
 bool IsResilient(std::string_view text) {
   const auto named = Algorithms().Read(text);
   return named.ok() && named->kind->resilient && named->kind->resilient(named->spec);

@@ -53,6 +53,8 @@ struct AlgorithmKind {
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(const Spec&, AlgorithmOptions)> make;
   // HasRounds: whether nodes go through rounds together. Empty: they do.
   std::function<bool(const Spec&)> rounds = nullptr;
+  // StepsBetweenExchanges, where there are no rounds. Empty: 1.
+  std::function<Round(const Spec&)> window = nullptr;
   // IsResilient: whether nodes can go on without those that are lost: a message may end in Lost or
   // undelivered (algorithm/membership/resilient_algorithm.h). Empty: they cannot.
   std::function<bool(const Spec&)> resilient = nullptr;
@@ -86,6 +88,10 @@ Registry<AlgorithmKind>& Algorithms();
 // cannot change from round to round, and a node's rounds are its own steps. True for an algorithm
 // that this program does not know.
 bool HasRounds(std::string_view spec);
+
+// Of an algorithm without rounds: how many gradients a worker computes from one exchange to the
+// next. 1 for an algorithm that this program does not know.
+Round StepsBetweenExchanges(std::string_view spec);
 
 // Whether nodes can go on without those that are lost. False for an algorithm that this program
 // does not know.

@@ -13,13 +13,14 @@ namespace {
 // that is granted before the last one is used up.
 constexpr int64_t kParts = 16;
 
-// What a worker has ahead of it while there is as much for everybody: the step that it takes, and
-// one more, so that it does not come to its limit before the answer to its report.
-constexpr int64_t kLeastAhead = 2;
+// Windows that a worker has ahead of it while there are as many for everybody: the one that it
+// takes, and one more, so that it does not come to its limit before the answer to its report.
+constexpr int64_t kWindowsAhead = 2;
 
 }  // namespace
 
-GradientBudget::GradientBudget(Rank workers) : workers_(workers) {}
+GradientBudget::GradientBudget(Rank workers, Round window)
+    : least_ahead_(kWindowsAhead * window), workers_(workers) {}
 
 std::vector<Rank> GradientBudget::Extend(int64_t total) {
   total_ = std::max(total_, total);
@@ -48,8 +49,8 @@ absl::StatusOr<bool> GradientBudget::OnSteps(Rank rank, Round steps) {
 bool GradientBudget::Grant(Worker& worker) {
   const int64_t left = total_ - granted_;
   const int64_t equal_part = (left + workers() - 1) / workers();
-  const int64_t ahead = std::min(
-      std::max(1 + left / (kParts * workers()), std::min(kLeastAhead, equal_part)), kMaxAhead);
+  const int64_t share = std::min(1 + left / (kParts * workers()), kMaxAhead);
+  const int64_t ahead = std::max(share, std::min(least_ahead_, equal_part));
   const int64_t granted = std::min(ahead - (worker.limit - worker.steps), left);
   if (granted <= 0) return false;
   worker.limit += granted;

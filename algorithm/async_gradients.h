@@ -22,21 +22,22 @@ namespace grapevine {
 //
 // A worker has a limit, its own bound on its steps, which moves outwards as it works: guided
 // self-scheduling (Polychronopoulos & Kuck 1987, IEEE Trans. Computers C-36(12)). What it may have
-// ahead of it is a share of what is left: large at first, so that reports are few; two steps until
-// there are no two for everybody, so that nobody comes to its limit before the end, and ends a
-// window there (AsyncWorker); then one, so that a slow worker is not left with several when the
-// others have none. Limits never move inwards, and add up to the budget in the end: no gradient is
-// computed in vain, and none too many.
+// ahead of it is a share of what is left: large at first, so that reports are few; the window of
+// steps that it takes between two exchanges, and one more, until there are no two for everybody, so
+// that nobody comes to its limit before the end, and ends a window there (AsyncWorker); then less,
+// so that a slow worker is not left with several when the others have none. Limits never move
+// inwards, and add up to the budget in the end: no gradient is computed in vain, and none too many.
 //
 // Rank 0's coordinator and the simulator share one budget out among their nodes in the same way;
 // they differ in what a worker's report costs.
 class GradientBudget {
  public:
-  // The most steps that a worker may have ahead of it.
+  // The most steps that a worker may have ahead of it, unless two windows are more.
   static constexpr int64_t kMaxAhead = 64;
 
-  // Shared out among the ranks below `workers`, at least one. Empty until it is extended.
-  explicit GradientBudget(Rank workers);
+  // Shared out among the ranks below `workers`, at least one, which exchange something after every
+  // `window` steps (StepsBetweenExchanges). Empty until it is extended.
+  explicit GradientBudget(Rank workers, Round window = 1);
 
   // Extends it to `total` gradients; a smaller number changes nothing. The workers whose limits
   // have moved, ascending.
@@ -63,6 +64,7 @@ class GradientBudget {
   // Moves its limit until enough is ahead of it; false if it is where it was.
   bool Grant(Worker& worker);
 
+  const int64_t least_ahead_;
   std::vector<Worker> workers_;
   int64_t total_ = 0;
   int64_t granted_ = 0;  // the sum of the limits

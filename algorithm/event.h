@@ -49,9 +49,10 @@ struct GradientReady {
 
   bool whole() const { return from == 0; }
 };
-// The bytes of a message have left this node: what is sent now shares no bandwidth with them. They
-// may still be lost, and the part may not be written yet. Comes before the Sent of every message
-// that is delivered.
+// The bytes of a message have left this node: they are with the network, or with a host whose
+// buffer had room for them, where they share its interface with what is sent now. They may still be
+// lost, and the part may not be written yet. Comes before the Sent of every message that is
+// delivered.
 struct Left {
   SendId id;
 };

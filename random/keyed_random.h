@@ -38,6 +38,7 @@ enum class Purpose : uint64_t {
   kQuantization = 18,
   kPartner = 19,
   kChaos = 20,
+  kStart = 21,
 };
 
 // The stateless form, for one draw per element; constexpr, so that device code has it.

@@ -194,6 +194,7 @@ const Registration kAdpsgd(
      .undirected = true,
      .make = MakeAdpsgd,
      .rounds = [](const Spec&) { return false; },
+     .window = [](const Spec& spec) { return Every(spec).value_or(1); },
      .messages = Messages,
      .memory = Memory});
 

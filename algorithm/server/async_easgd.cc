@@ -92,7 +92,7 @@ struct ElasticSpec {
 absl::StatusOr<ElasticSpec> Parse(const Spec& spec, Rank nodes) {
   SpecReader reader(spec);
   reader.Argument();
-  const int64_t every = reader.Integer("every", 1, 1, 1'000'000);
+  const int64_t every = reader.Integer("every", 1, 1, kMaxWindow);
   const std::optional<double> rho = ElasticRate::ReadRho(reader);
   const int64_t servers = ShardLayout::ReadServers(reader);
   RETURN_IF_ERROR(reader.Finish());
@@ -142,6 +142,9 @@ AlgorithmKind WithAsyncEasgd(AlgorithmKind synchronous) {
     return IsAsync(spec) ? Make(spec, std::move(options)) : make(spec, std::move(options));
   };
   kind.rounds = [](const Spec& spec) { return !IsAsync(spec); };
+  kind.window = [](const Spec& spec) {
+    return SpecReader(spec).Integer("every", 1, 1, kMaxWindow);
+  };
   kind.evaluated = [](const Spec& spec) {
     return IsAsync(spec) ? EvaluatedModel::kServersWeights : EvaluatedModel::kWorkersMean;
   };

@@ -43,6 +43,9 @@ class WorkerRule {
   virtual void OnAnswer(Vec answer, Host& host) = 0;
 };
 
+// The most gradients from one exchange to the next.
+inline constexpr int64_t kMaxWindow = 1'000'000;
+
 struct AsyncWorkerOptions {
   // Gradients from one exchange to the next.
   int64_t window = 1;

@@ -113,7 +113,7 @@ struct WindowSpec {
 
 absl::StatusOr<WindowSpec> Parse(const Spec& spec, Rank nodes) {
   SpecReader reader(spec);
-  const int64_t window = reader.Integer("window", 1, 1, 1'000'000);
+  const int64_t window = reader.Integer("window", 1, 1, kMaxWindow);
   const int64_t servers = ShardLayout::ReadServers(reader);
   RETURN_IF_ERROR(reader.Finish());
   ASSIGN_OR_RETURN(const ShardLayout shards, ShardLayout::Make(spec, servers, nodes));
@@ -162,6 +162,8 @@ AlgorithmKind Kind(std::string name, std::string help) {
           .centralized = true,
           .make = Make,
           .rounds = [](const Spec&) { return false; },
+          .window =
+              [](const Spec& spec) { return SpecReader(spec).Integer("window", 1, 1, kMaxWindow); },
           .evaluated = [](const Spec&) { return EvaluatedModel::kServersWeights; },
           .workers = Workers,
           .messages = Messages,

@@ -332,6 +332,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   if (!experiment_->has_rounds()) {
     session.budget = {.nodes = config.nodes(),
                       .workers = experiment_->workers(),
+                      .window = StepsBetweenExchanges(config.algorithm()),
                       .rounds = experiment_->rounds(),
                       .measured = [this](Round round) { return course_->Measured(round); },
                       .evaluated = [this](Round round) { return course_->Evaluated(round); }};

@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "kernels/vector/shared_vector.h"
@@ -85,6 +86,8 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
   std::unique_ptr<SimulatedCluster> cluster(new SimulatedCluster);
   cluster->options_.nodes = config.nodes();
   cluster->options_.message_overhead = ResolvedDuration(config.message_overhead()).count();
+  cluster->options_.start_spread = ResolvedDuration(config.start_spread()).count();
+  cluster->options_.seed = config.seed();
   const double memory = BytesPerNanosecond(config.memory_bandwidth());
   cluster->options_.memory_bandwidth =
       memory > 0 ? memory : std::numeric_limits<double>::infinity();
@@ -102,7 +105,9 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
 SimulationOptions SimulatedCluster::options(const Experiment& experiment) const {
   SimulationOptions options = options_;
   options.max_norm = experiment.max_norm();
-  if (!experiment.has_rounds()) options.sharing = experiment.workers();
+  if (experiment.has_rounds()) return options;
+  options.sharing = experiment.workers();
+  options.window = StepsBetweenExchanges(experiment.config().algorithm());
   return options;
 }
 

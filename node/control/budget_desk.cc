@@ -9,7 +9,9 @@
 namespace grapevine {
 
 BudgetDesk::BudgetDesk(BudgetDeskOptions options)
-    : options_(std::move(options)), budget_(options_.workers), nodes_(options_.nodes) {}
+    : options_(std::move(options)),
+      budget_(options_.workers, options_.window),
+      nodes_(options_.nodes) {}
 
 void BudgetDesk::Extend(Round rounds, bool final) {
   end_ = std::max(end_, rounds);

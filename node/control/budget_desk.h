@@ -32,6 +32,7 @@ namespace grapevine {
 struct BudgetDeskOptions {
   Rank nodes = 1;
   Rank workers = 1;  // the ranks below; the others are servers
+  Round window = 1;  // steps between a worker's exchanges
   Round rounds = 0;  // nominal: the furthest end of the run
   // Whether all nodes measure when so many nominal rounds are over, and whether their models are
   // averaged then. What is evaluated is also measured.

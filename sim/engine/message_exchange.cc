@@ -293,6 +293,8 @@ std::optional<MessageExchange::News> MessageExchange::OnNotice(uint32_t index, N
         OnCredits(notice.to, now);
       }
       return News{notice.to, Lost{notice.from, notice.tag}};
+    case Notice::Kind::kBuffered:
+      return News{notice.from, Left{notice.id}};
     case Notice::Kind::kUndelivered:
       return News{notice.from, Sent{notice.id, false}};
   }
@@ -475,6 +477,20 @@ void MessageExchange::LeaveOut(Rank node, Rank lost, Nanoseconds now) {
   }
 }
 
+void MessageExchange::OnBuffered(MessageId id, Nanoseconds now) {
+  Message& message = messages_[id];
+  if (message.gone) return;
+  message.buffered = true;
+  const MessageTimes& times = message.times;
+  // Not at once: its sender may be about to send it.
+  Tell({.kind = Notice::Kind::kBuffered,
+        .from = times.from,
+        .to = times.to,
+        .tag = times.tag,
+        .id = times.id},
+       now);
+}
+
 const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nanoseconds now) {
   if (!network_->OnAlarm(id, version, now)) return nullptr;
   Message& message = messages_[id];
@@ -494,7 +510,7 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   times.arrived = network_->Arrival(id, times.from, times.to, now) + message.delay;
   queue_->Push(times.arrived, SimEvent{.kind = SimEventKind::kArrival, .version = 0, .index = id});
   if (message.in_turn) turns_.Leave(id, times);
-  return &times;
+  return message.buffered ? nullptr : &times;
 }
 
 const MessageTimes& MessageExchange::OnArrival(MessageId id, Nanoseconds now) {

@@ -111,7 +111,9 @@ class MessageExchange {
 
   // Events of the queue.
   void OnDepart(MessageId id, Nanoseconds now);
-  // The message that has left, or null when a later alarm has replaced this one.
+  // The host of a message's sender has taken all of it: the sender is told that it has left.
+  void OnBuffered(MessageId id, Nanoseconds now);
+  // The message that has left, of which its sender has not been told; null when there is none.
   const MessageTimes* OnAlarm(MessageId id, uint32_t version, Nanoseconds now);
   // The message that has arrived; its slot stays in use until its receipt.
   const MessageTimes& OnArrival(MessageId id, Nanoseconds now);
@@ -151,6 +153,7 @@ class MessageExchange {
     bool announced = false;  // its receiver has been told of the offer
     bool live = true;        // the slot is in use
     bool granted = false;    // it departs, or is to
+    bool buffered = false;   // its sender has been told that it has left
     bool left = false;       // its last byte has
     bool arrived = false;    // likewise
     bool received = false;   // its sender is about to hear that it has arrived
@@ -168,14 +171,14 @@ class MessageExchange {
   };
   // What one node tells another of an offer or of a post.
   struct Notice {
-    enum class Kind { kOffer, kDecline, kWithdraw, kWithdrawn, kUndelivered };
+    enum class Kind { kOffer, kDecline, kWithdraw, kWithdrawn, kUndelivered, kBuffered };
     Kind kind;
     Rank from;  // of the message
     Rank to;
     Tag tag;
     MessageId message = kNone;  // of an offer
-    SendId id = {};             // likewise: slots are reused; of what was not delivered
-    bool in_turn = false;       // of a withdrawn credit
+    SendId id = {};        // likewise: slots are reused; of what was not delivered, or is buffered
+    bool in_turn = false;  // of a withdrawn credit
   };
   struct Stream {
     Rank to;

@@ -11,6 +11,7 @@
 #include "algorithm/message.h"
 #include "base/status.h"
 #include "kernels/vector/vector_passes.h"
+#include "random/keyed_random.h"
 #include "run/checkpoint/node_state.h"
 
 namespace grapevine {
@@ -33,7 +34,7 @@ Simulation::Simulation(const SimulationOptions& options, SimulationParts parts)
   network_ = parts_.make_network(this);
   exchange_ = std::make_unique<MessageExchange>(options.nodes, network_.get(), parts_.effects,
                                                 parts_.vectors, &queue_);
-  if (options_.sharing > 0) budget_.emplace(options_.sharing);
+  if (options_.sharing > 0) budget_.emplace(options_.sharing, options_.window);
   now_ = options.begin_time;
 }
 
@@ -103,10 +104,21 @@ Round Simulation::LimitOf(Rank rank) const {
 
 absl::Status Simulation::StartNodes() {
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
-    RETURN_IF_ERROR(parts_.resume ? ResumeNode(rank)
-                                  : Deliver(rank, Start{.round = options_.begin}));
+    if (parts_.resume) {
+      RETURN_IF_ERROR(ResumeNode(rank));
+      continue;
+    }
+    Node& node = nodes_[rank];
+    node.busy_until = std::max(node.busy_until, now_ + StartDelay(rank));
+    RETURN_IF_ERROR(Deliver(rank, Start{.round = options_.begin}));
   }
   return absl::OkStatus();
+}
+
+Nanoseconds Simulation::StartDelay(Rank rank) const {
+  if (options_.start_spread == 0) return 0;
+  KeyedRandom random(options_.seed, Purpose::kStart, static_cast<uint64_t>(rank));
+  return static_cast<Nanoseconds>(random.Below(static_cast<uint64_t>(options_.start_spread)));
 }
 
 absl::Status Simulation::ResumeNode(Rank rank) {

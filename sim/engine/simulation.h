@@ -39,15 +39,20 @@ struct SimulationOptions {
   // The ranks below share a budget of gradients, of as many rounds each as Run is given, and limits
   // move without delay; 0: all nodes do the same rounds.
   Rank sharing = 0;
+  // Steps between two exchanges of such a rank.
+  Round window = 1;
   // Bytes per nanosecond that mixing reads and writes; infinite: for free.
   double memory_bandwidth = std::numeric_limits<double>::infinity();
   // Time of the exchange lane that sending or receiving one message takes.
   Nanoseconds message_overhead = 0;
   // Of a neighbour's message (algorithm/receiving.h).
   double max_norm = kAnyNorm;
-  // All nodes begin in this round, at this time.
+  // All nodes begin in this round, at this time,
   Round begin = 0;
   Nanoseconds begin_time = 0;
+  // or, unless they resume, each at random up to so much later, by this seed.
+  Nanoseconds start_spread = 0;
+  uint64_t seed = 0;
 };
 
 // All outlive the simulation; `effects`, `observer` and `interrupted` may be null.
@@ -138,6 +143,8 @@ class Simulation final : private StoreHost, private AlarmClock {
   Simulation(const SimulationOptions& options, SimulationParts parts);
 
   absl::Status StartNodes();
+  // How much later than the others it begins.
+  Nanoseconds StartDelay(Rank rank) const;
   absl::Status ResumeNode(Rank rank);
   // Moves it to the one that is wanted; the nodes whose own has moved hear so.
   absl::Status ApplyLimit();
@@ -189,6 +196,7 @@ class Simulation final : private StoreHost, private AlarmClock {
 
   // AlarmClock:
   void SetAlarm(FlowId flow, uint32_t version, Nanoseconds when) override;
+  void Buffered(FlowId flow, Nanoseconds now) override { exchange_->OnBuffered(flow, now); }
 
   const SimulationOptions options_;
   const SimulationParts parts_;

@@ -123,6 +123,13 @@ int64_t CongestionWindow::burst() const {
   return std::clamp(static_cast<int64_t>(rate() * kBurstTime), kLeastBurst, kMostBurst);
 }
 
+int64_t CongestionWindow::send_buffer() const {
+  // What Linux books for a full segment, headers and administration included; twice the window.
+  constexpr int64_t kBooked = 4352;
+  constexpr int64_t kMost = int64_t{4} << 20;
+  return std::min(2 * std::max(window_, kInitial) * kBooked, kMost);
+}
+
 int64_t CongestionWindow::queued() const {
   return std::max(2 * burst(), static_cast<int64_t>(rate() * kBurstTime));
 }

@@ -77,6 +77,10 @@ class CongestionWindow {
   // How many of them may wait there (TCP small queues): two such bursts.
   int64_t queued() const;
 
+  // Bytes that are sent or wait for it, for which the host has memory: its send buffer grows with
+  // the window (tcp_sndbuf_expand and net.ipv4.tcp_wmem of Linux).
+  int64_t send_buffer() const;
+
   // After which a sender without acknowledgements would send again.
   Nanoseconds timeout() const { return smoothed_ + kLeastTimeout; }
 

@@ -38,6 +38,10 @@ class AlarmClock {
   // Calls NetworkModel::OnAlarm(flow, version) at `when`. Both are the network's own: where OnAlarm
   // says that a flow has left, it is `flow`.
   virtual void SetAlarm(FlowId flow, uint32_t version, Nanoseconds when) = 0;
+  // The sender's host has taken all of a flow into its buffer at `now`: for the sender it has left,
+  // though its interface still sends it. At most once for each flow; of flows of which this is not
+  // said, the sender is told when the last byte has left.
+  virtual void Buffered(FlowId /*flow*/, Nanoseconds /*now*/) {}
 };
 
 // Thread-compatible. All calls carry the current time, which never falls.

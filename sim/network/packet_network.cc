@@ -52,7 +52,18 @@ void PacketNetwork::Start(FlowId id, const Flow& flow, Nanoseconds now) {
   ++interfaces_[flow.to].incoming;
   const uint32_t connection = ConnectionOf(flow.from, flow.to);
   connections_[connection].messages.push_back(id);
+  connections_[connection].unbuffered = id;
+  Buffer(connections_[connection], now);
   Pump(connection, now);
+}
+
+void PacketNetwork::Buffer(Connection& connection, Nanoseconds now) {
+  const FlowId id = connection.unbuffered;
+  if (id == kNoFlow) return;
+  const int64_t held = connection.in_flight * kSegment + messages_[id].unsent;
+  if (held > connection.window.send_buffer()) return;
+  connection.unbuffered = kNoFlow;
+  clock_->Buffered(id, now);
 }
 
 double PacketNetwork::rate(FlowId id) const {
@@ -186,6 +197,8 @@ bool PacketNetwork::IsLast(const Segment& segment, Nanoseconds arrival, Nanoseco
   message.missing -= segment.bytes;
   if (message.missing > 0) return false;
   message.arrival = arrival;
+  FlowId& unbuffered = connections_[ConnectionOf(message.from, message.to)].unbuffered;
+  if (unbuffered == segment.message) unbuffered = kNoFlow;
   clock_->SetAlarm(segment.message, kLeft, left);
   return true;
 }
@@ -247,6 +260,7 @@ void PacketNetwork::OnAck(uint32_t frame, Nanoseconds now) {
   Connection& connection = connections_[ack.connection];
   connection.in_flight -= ack.acknowledges;
   connection.window.OnAck(ack.acknowledges, now - ack.since, now);
+  Buffer(connection, now);
   Pump(ack.connection, now);
 }
 

@@ -10,6 +10,10 @@
 // queue like any other. A connection keeps no more than about two milliseconds' worth of segments
 // in its host's queue (TCP small queues), so that several of a host take turns.
 //
+// A message has left, for its sender, once the host has all of it in the connection's buffer, as
+// over gRPC (algorithm/event.h). The buffer grows with the congestion window, so that most messages
+// leave at once, and the next one of the node shares the interface with them.
+//
 // What a receiver says to a sender (credits, receipts) is a small frame in the same queues, and the
 // sender's connection answers it with a small segment, as gRPC does (a window update of HTTP/2).
 //
@@ -72,6 +76,7 @@ class PacketNetwork final : public NetworkModel {
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};
   static constexpr FlowId kAnswer = ~FlowId{0};
+  static constexpr FlowId kNoFlow = ~FlowId{0};
   static constexpr int kQuick = 16;
   // What an alarm's version says, of what its number is.
   enum Alarm : uint32_t {
@@ -121,6 +126,7 @@ class PacketNetwork final : public NetworkModel {
     Nanoseconds received = 0;
     std::vector<Segment> lost;     // to be sent again
     std::vector<FlowId> messages;  // that have unsent bytes
+    FlowId unbuffered = kNoFlow;   // the message for which the buffer has had no room yet
     int answers = 0;               // to replies, to be sent after them
   };
   struct Message {
@@ -134,6 +140,8 @@ class PacketNetwork final : public NetworkModel {
   uint32_t ConnectionOf(Rank from, Rank to);
   Nanoseconds Duration(int64_t bytes) const;
   uint32_t NewFrame(const Frame& frame);
+  // Whether the connection's message is in the host's buffer, with all that was sent before.
+  void Buffer(Connection& connection, Nanoseconds now);
   // Sends what window and queue allow.
   void Pump(uint32_t connection, Nanoseconds now);
   Segment NextSegment(Connection& connection);

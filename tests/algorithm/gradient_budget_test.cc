@@ -167,6 +167,32 @@ TEST(GradientBudget, WorkersThatReportEveryStepAreAtTheirLimitsOnlyInTheLastTwoR
   }
 }
 
+// With less ahead of them than a window they would end it early, whatever is left: a run of 600
+// gradients on four workers spent its last third in windows of two and three.
+TEST(GradientBudget, WindowsAreWholeUntilTheLastTwoOfEachWorker) {
+  for (const Rank n : {1, 2, 4, 8}) {
+    for (const Round window : {1, 2, 4, 10, 100}) {
+      for (const int64_t windows : {1, 2, 3, 16, 40}) {
+        SCOPED_TRACE(::testing::Message() << windows << " windows of " << window << ", n = " << n);
+        GradientBudget budget(n, window);
+        budget.Extend(windows * window * n);
+        // A worker reports when a window is over, and the answer comes in the next.
+        for (int64_t over = 0; over + 2 <= windows; ++over) {
+          for (Rank rank = 0; rank < n; ++rank) {
+            EXPECT_GE(budget.limit(rank), (over + 1) * window)
+                << "rank " << rank << " after window " << over;
+            ASSERT_TRUE(budget.OnSteps(rank, std::min(over * window, budget.limit(rank))).ok());
+          }
+        }
+        for (Rank rank = 0; rank < n; ++rank) {
+          ASSERT_TRUE(budget.OnSteps(rank, budget.limit(rank)).ok());
+        }
+        EXPECT_LE(budget.total(), windows * window * n);
+      }
+    }
+  }
+}
+
 TEST(GradientBudget, ASmallOneGivesTheFirstWorkersOneEach) {
   GradientBudget budget(5);
   EXPECT_THAT(budget.Extend(3), ElementsAre(0, 1, 2));

@@ -67,6 +67,10 @@ class NetworkDriver final : public AlarmClock {
   void SetAlarm(FlowId flow, uint32_t version, Nanoseconds when) override {
     queue_.Push(when, {false, flow, version});
   }
+  void Buffered(FlowId flow, Nanoseconds now) override { buffered.emplace_back(flow, now); }
+
+  // Of which messages a network has said when their senders' hosts had them.
+  std::vector<std::pair<FlowId, Nanoseconds>> buffered;
 
  private:
   struct Item {

@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Pair;
 
 constexpr double kGoodput = 1448.0 / 1514;
 constexpr double kSegment = 1448;
@@ -92,6 +93,38 @@ TEST(PacketNetworkTest, TheWindowIsKeptFromMessageToMessageButNotThroughALongPau
   EXPECT_EQ(second(10 * kMillisecond), 30 * kFrame + kMillisecond);
   // As long as the first took.
   EXPECT_EQ(second(10'000 * kMillisecond), 3 * kMillisecond + 21 * kFrame + kAck);
+}
+
+TEST(PacketNetworkTest, AMessageIsInItsHostsBufferAtOnceUnlessItIsLonger) {
+  // Twice the first window of ten, at 4352 bytes a segment.
+  constexpr double kBuffer = 87'040;
+  const Carried carried(2, {.bandwidth = kGoodput, .latency = kMillisecond},
+                        {{.from = 0, .to = 1, .bytes = kBuffer, .start = 5},
+                         {.from = 1, .to = 0, .bytes = kBuffer + 1, .start = 5}});
+  ASSERT_EQ(carried.driver.buffered.size(), 2u);
+  EXPECT_THAT(carried.driver.buffered[0], Pair(0, 5));
+  // The first acknowledgement makes room, long before the last byte leaves.
+  EXPECT_THAT(carried.driver.buffered[1], Pair(1, 5 + 2 * kMillisecond + kFrame + kAck));
+  EXPECT_GT(carried.left[1], carried.driver.buffered[1].second);
+}
+
+TEST(PacketNetworkTest, EveryMessageIsBufferedAtMostOnceAndBeforeItHasLeft) {
+  std::vector<TestMessage> messages;
+  for (int i = 0; i < 40; ++i) {
+    messages.push_back({.from = i % 3,
+                        .to = (i + 1 + i / 3 % 2) % 3,
+                        .bytes = 1000.0 * (1 + i * i),
+                        .start = i * 50 * kMillisecond});
+  }
+  const Carried carried(3, {.bandwidth = kGoodput, .latency = kMillisecond}, messages);
+  std::vector<int> times(messages.size());
+  for (const auto& [flow, when] : carried.driver.buffered) {
+    ++times[flow];
+    EXPECT_GE(when, messages[flow].start);
+    EXPECT_LE(when, carried.left[flow]);
+  }
+  EXPECT_THAT(times, Each(::testing::Le(1)));
+  EXPECT_GT(carried.driver.buffered.size(), messages.size() / 2);
 }
 
 TEST(PacketNetworkTest, ConnectionsOfAHostTakeTurnsByBursts) {

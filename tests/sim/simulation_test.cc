@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +16,7 @@
 
 #include "base/status.h"
 #include "random/keyed_random.h"
+#include "sim/network/packet_network.h"
 #include "tests/sim/timed_run.h"
 
 namespace grapevine::testing {
@@ -355,6 +358,99 @@ TEST(Simulation, MessagesToOnePeerGoOneAfterTheOther) {
   // Each rests when all is there, of which the sender hears a latency later.
   EXPECT_EQ(run.simulation->rested(1), 5 * kMillisecond);
   EXPECT_EQ(run.simulation->rested(0), 6 * kMillisecond);
+}
+
+// Rank 0 sends a message to rank 1 and, when that has left, one to rank 2.
+class Paced final : public Algorithm {
+ public:
+  static constexpr int64_t kElements = 15'000;  // 60 kB
+  explicit Paced(Rank rank) : rank_(rank) {}
+  absl::Status On(const Event& event, Host& host) override {
+    if (std::holds_alternative<Start>(event)) {
+      vector_ = host.New(kElements, "a vector");
+      if (rank_ == 0) Send(1, host);
+      if (rank_ > 0) host.Post(0, Tag{.channel = 0, .index = 0, .step = 0}, Whole(), 0);
+    }
+    if (std::holds_alternative<Left>(event) && ++left_ == 1) Send(2, host);
+    if (std::holds_alternative<Sent>(event)) ++sent_;
+    if (sent_ == 2 || std::holds_alternative<Received>(event)) host.Rest(vector_);
+    return absl::OkStatus();
+  }
+  Round round() const override { return 0; }
+  std::vector<Waiting> waiting_for() const override { return {}; }
+  std::vector<Rank> Peers(Round, Round) const override { return {}; }
+
+ private:
+  Part Whole() const { return {vector_, 0, kElements}; }
+  void Send(Rank to, Host& host) {
+    host.Send(to, Tag{.channel = 0, .index = 0, .step = 0}, Whole());
+  }
+
+  const Rank rank_;
+  Vec vector_;
+  int left_ = 0;
+  int sent_ = 0;
+};
+
+// When the second message begins, where the first takes 60 us to leave.
+Nanoseconds SecondBegins(std::function<std::unique_ptr<NetworkModel>(AlarmClock*)> make_network) {
+  PhantomVectors vectors(1, /*step_vectors=*/2);
+  const FixedComputeTime compute(0);
+  class Begun final : public SimObserver {
+   public:
+    void OnMessage(const MessageTimes& message) override { latest = message.begun; }
+    Nanoseconds latest = 0;
+  } begun;
+  const auto simulation = Simulation::Make(
+      {.nodes = 3}, {.make_network = std::move(make_network),
+                     .make_algorithm = [](Rank rank) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+                       return std::make_unique<Paced>(rank);
+                     },
+                     .vectors = &vectors,
+                     .compute = &compute,
+                     .observer = &begun});
+  const absl::Status status = (*simulation)->Run(1);
+  EXPECT_TRUE(status.ok()) << status;
+  return begun.latest;
+}
+
+// What is paced by Left leaves at once, and shares the interface, where hosts have buffers.
+TEST(Simulation, AMessageHasLeftForItsSenderWhenTheHostHasIt) {
+  EXPECT_EQ(SecondBegins([](AlarmClock* clock) {
+              return std::make_unique<NicNetwork>(
+                  3, NicOptions{.bandwidth = 1, .latency = kMillisecond}, clock);
+            }),
+            kMillisecond + 60'000);
+  EXPECT_LT(SecondBegins([](AlarmClock* clock) {
+              return std::make_unique<PacketNetwork>(
+                  3, PacketOptions{.bandwidth = 1, .latency = kMillisecond}, clock);
+            }),
+            kMillisecond + 1000);
+}
+
+TEST(Simulation, NodesBeginAtRandomWithinTheSpreadOfTheirStarts) {
+  class Begins final : public SimObserver {
+   public:
+    void OnGradient(const GradientTimes& gradient) override {
+      if (gradient.round == 0) times.push_back(gradient.begin);
+    }
+    std::vector<Nanoseconds> times;
+  };
+  const auto begins = [](Nanoseconds spread, uint64_t seed) {
+    Begins observer;
+    TimedRun run{.nodes = 16, .start_spread = spread, .seed = seed, .observer = &observer};
+    run.compute = std::make_shared<FixedComputeTime>(kGradient);
+    run.Ended();
+    return observer.times;
+  };
+  EXPECT_THAT(begins(0, 1), ::testing::Each(0));
+  const std::vector<Nanoseconds> some = begins(20 * kMillisecond, 1);
+  EXPECT_EQ(some.size(), 16u);
+  EXPECT_THAT(
+      some, ::testing::Each(::testing::AllOf(::testing::Ge(0), ::testing::Lt(20 * kMillisecond))));
+  EXPECT_GT(*std::ranges::max_element(some) - *std::ranges::min_element(some), 10 * kMillisecond);
+  EXPECT_EQ(begins(20 * kMillisecond, 1), some);
+  EXPECT_NE(begins(20 * kMillisecond, 2), some);
 }
 
 TEST(Simulation, IsInterruptedInTheMiddleOfARound) {

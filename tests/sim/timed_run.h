@@ -49,6 +49,8 @@ struct TimedRun {
   double memory_bandwidth = std::numeric_limits<double>::infinity();
   Nanoseconds message_overhead = 0;
   int window = 2;
+  Nanoseconds start_spread = 0;
+  uint64_t seed = 1;
   const MessageEffects* effects = nullptr;
   SimObserver* observer = nullptr;
   LearningRate learning_rate = [](Round) { return 0.1; };
@@ -63,7 +65,9 @@ struct TimedRun {
         Simulation::Make({.nodes = nodes,
                           .sharing = HasRounds(algorithm) ? 0 : *WorkerCount(algorithm, nodes),
                           .memory_bandwidth = memory_bandwidth,
-                          .message_overhead = message_overhead},
+                          .message_overhead = message_overhead,
+                          .start_spread = start_spread,
+                          .seed = seed},
                          {.make_network =
                               [this](AlarmClock* clock) {
                                 return std::make_unique<NicNetwork>(nodes, network, clock);

@@ -458,7 +458,9 @@ Cluster::Cluster(ClusterOptions options)
                             .seed = options_.seed,
                             .usable = UsableWeights(options_.algorithm)});
   }
-  if (!HasRounds(options_.algorithm)) budget_ = std::make_unique<GradientBudget>(workers_);
+  if (!HasRounds(options_.algorithm)) {
+    budget_ = std::make_unique<GradientBudget>(workers_, StepsBetweenExchanges(options_.algorithm));
+  }
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     nodes_.push_back(std::make_unique<Node>(rank, *this));
     const AlgorithmOptions node{

@@ -2,19 +2,22 @@
 
 A step of two nodes that compute nothing takes
     latency + 2 * overhead + size / goodput + mix
-(`docs/simulator-accuracy.md`). The latency is that of small datagrams; goodput and
+(`docs/simulator-accuracy.md`). When the nodes of a run begin is measured at n = 4. The latency is that of small datagrams; goodput and
 overhead are fitted to calibration cells, which are not validation cells.
 """
+import json
+import os
 import subprocess
 import sys
 
 import lab as network
-from cell import median
-from matrix import calibration_cells, gradient_cell
+from cell import median, run_cell
+from matrix import calibration_cells, gradient_cell, start_cell
 from units import bits_per_second, seconds, size_bytes
 
 ECHO_PORT = 6000
 ECHOES = 200
+STARTS = 5
 # Passes over memory of a D-PSGD step at n = 2, in replicas, as sim/engine/simulation.cc
 # counts them: two terms, gradient, result, momentum read and written.
 MIX_PASSES = 6
@@ -68,6 +71,23 @@ def fit_line(points):
     return mean_y - slope * mean_x, slope
 
 
+def start_spread(bench):
+    """Within how many seconds the nodes of a run begin: the median of a few runs, by their traces."""
+    spreads = []
+    for _ in range(STARTS):
+        trace = os.path.join(bench.scratch, "last-start.json")
+        run_cell(start_cell(), bench.grapevine, bench.relay, os.path.join(bench.scratch, "last-cell"),
+                 trace=trace)
+        with open(trace, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        first = {}  # microseconds, by node
+        for event in events:
+            if event["ph"] == "X" and event["name"] == "gradient":
+                first[event["pid"]] = min(event["ts"], first.get(event["pid"], event["ts"]))
+        spreads.append((max(first.values()) - min(first.values())) / 1e6)
+    return median(spreads)
+
+
 def calibrate(bench):
     """Runs what is missing; writes and returns the calibration."""
     cells = calibration_cells()
@@ -102,6 +122,7 @@ def calibrate(bench):
         "memory_bandwidth_bytes_per_s": largest[0] / largest[1],
         "lenet5_gradient_s": learning["gradient_s"],
         "lenet5_bytes": learning["model_bytes"],
+        "start_spread_s": start_spread(bench),
     }
     bench.store.write_json("calibration.json", calibration)
     return calibration

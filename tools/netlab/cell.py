@@ -207,12 +207,13 @@ def model_bytes(run_directory):
                if name != "__metadata__")
 
 
-def start_nodes(lab, cell, grapevine, run_directory, logs):
+def start_nodes(lab, cell, grapevine, run_directory, logs, trace):
     nodes = []
     for rank in range(cell.nodes):
         port = ":%d" % PORT if rank == 0 else ""
         arguments = [grapevine, "node", "--insecure", "--overwrite", "--out=" + run_directory,
                      "--bind=" + network.address(rank) + port] + cell.arguments()
+        arguments += ["--trace=" + trace] if trace else []
         environment = {"RANK": str(rank), "WORLD_SIZE": str(cell.nodes),
                        "MASTER_ADDR": network.address(0), "MASTER_PORT": str(PORT)}
         log = open(os.path.join(logs, "node-%d.log" % rank), "w", encoding="utf-8")
@@ -230,9 +231,10 @@ def last_words(logs, nodes):
                                               lines[-1] if lines else "no output")
 
 
-def run_cell(cell, grapevine, relay, run_directory, limit_s=120):
+def run_cell(cell, grapevine, relay, run_directory, limit_s=120, trace=None):
     """Runs the nodes of a cell to their end. Returns a dict of what was measured.
 
+    trace: the file to which the run's trace goes, if any.
     Raises CellFailed when a node fails or the cell takes longer than limit_s.
     """
     if not os.access(grapevine, os.X_OK):
@@ -247,7 +249,7 @@ def run_cell(cell, grapevine, relay, run_directory, limit_s=120):
     bandwidth = bits_per_second(cell.bandwidth)
     with network.Lab(relay, cell.nodes, bandwidth, round(seconds(cell.latency) * 1e6)) as lab:
         sampler = Sampler(lab, run_directory)
-        nodes = start_nodes(lab, cell, grapevine, run_directory, logs)
+        nodes = start_nodes(lab, cell, grapevine, run_directory, logs, trace)
         lab.counters()
         begin = time.monotonic()
         while any(node.poll() is None for node in nodes):

@@ -199,6 +199,7 @@ class Fleet {
     desk_ = std::make_unique<FleetDesk>(
         BudgetDeskOptions{.nodes = experiment.nodes,
                           .workers = *WorkerCount(experiment.algorithm, experiment.nodes),
+                          .window = StepsBetweenExchanges(experiment.algorithm),
                           .rounds = experiment.rounds,
                           .measured = evaluate,
                           .evaluated = evaluate});

@@ -41,6 +41,7 @@ std::optional<BudgetDeskOptions> Budget(const RunPlan& plan) {
   return BudgetDeskOptions{
       .nodes = plan.nodes,
       .workers = *WorkerCount(plan.algorithm, plan.nodes),
+      .window = StepsBetweenExchanges(plan.algorithm),
       .rounds = plan.rounds,
       .measured = [](Round) { return true; },
       .evaluated = [&plan](Round completed) { return Evaluated(plan, completed); }};
