@@ -111,6 +111,7 @@ absl::Status NodeSession::Listen() {
                            .round_limit = options_.first_limit,
                            .resumed = options_.resumed,
                            .resilient = options_.resilient,
+                           .min_nodes = options_.min_nodes,
                            .budget = options_.budget,
                            .checkpoints = options_.checkpoints,
                            .rendezvous_timeout = options_.rendezvous_timeout,

@@ -56,6 +56,7 @@ struct NodeSessionOptions {
   // Whether the others go on when a node is lost, and the end of the run is not settled before rank
   // 0 has its last evaluation (ExtendRoundLimit).
   bool resilient = false;
+  Rank min_nodes = 1;  // that go on; fewer end
   bool settles_last = false;
   // If the run keeps checkpoints; when it calls for them is rank 0's.
   std::optional<CheckpointCallsOptions> checkpoints;

@@ -314,6 +314,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.rounds = experiment_->rounds();
   session.first_limit = horizon_.limit();
   session.resilient = experiment_->shrinks();
+  session.min_nodes = config.min_nodes();
   session.settles_last = settles_last();
   session.parts = own_parts_;
   session.resumed = resumed_;

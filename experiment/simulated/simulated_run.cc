@@ -271,10 +271,13 @@ absl::Status SimulatedRun::OnCut(const CutTimes& cut, Vec model) {
 }
 
 absl::Status SimulatedRun::OnDeath(Rank rank, Nanoseconds) {
-  if (simulation_->living() > 0) return collector_->Lose(rank, BytesSent(rank));
-  return WithFailure(
-      absl::AbortedError(absl::StrCat("rank ", rank, " is lost, and was the last one")),
-      Failure::kPeerLost);
+  const Rank left = simulation_->living();
+  const Rank least = experiment_->config().min_nodes();
+  if (left >= least) return collector_->Lose(rank, BytesSent(rank));
+  return WithFailure(absl::AbortedError(absl::StrCat(
+                         "rank ", rank, " is lost; ", left, " of ", experiment_->config().nodes(),
+                         " nodes are left, fewer than --min-nodes=", least)),
+                     Failure::kPeerLost);
 }
 
 std::vector<SharedVector> SimulatedRun::LivingOf(std::span<const SharedVector> models) const {

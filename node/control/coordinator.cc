@@ -702,7 +702,12 @@ void Coordinator::JudgeSlow() {
 }
 
 void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message) {
-  agreement_&& culprit > 0 ? LeaveOut(culprit, failure, message) : Abort(culprit, failure, message);
+  if (!agreement_ || culprit == 0) return Abort(culprit, failure, message);
+  const auto left = static_cast<Rank>(members_.size()) - 1;
+  if (left >= options_.min_nodes) return LeaveOut(culprit, failure, message);
+  Abort(culprit, failure,
+        absl::StrCat(message, "; ", left, " of ", world_size(), " nodes are left, fewer than ",
+                     "--min-nodes=", options_.min_nodes));
 }
 
 // `message` may be of an accusation, which goes with the culprit.

@@ -70,7 +70,9 @@ struct CoordinatorOptions {
   Round round_limit = 0;
   // If the run goes on, from where; each node must have its part.
   std::optional<control::Resumed> resumed;
+  // Whether the others go on when one is lost, if at least `min_nodes` do.
   bool resilient = false;
+  Rank min_nodes = 1;  // --min-nodes
   // If nodes share a budget of gradients; round_limit then counts nominal rounds.
   std::optional<BudgetDeskOptions> budget;
   // If the run keeps checkpoints.

@@ -162,7 +162,7 @@ constexpr RangeRule kRanges[] = {
     {"weight_decay", kNonNegative}, {"label_smoothing", kBelowOne}, {"loss", kBelowOne},
     {"target_accuracy", kPositive}, {"eval_every", kPositive},      {"log_every", kNonNegative},
     {"window", kNonNegative},       {"rank", kNonNegative},         {"world_size", kPositive},
-    {"master_port", kPort},
+    {"master_port", kPort},         {"min_nodes", kPositive},
 };
 
 absl::Status CheckRanges(const ResolvedConfig& resolved) {
@@ -295,6 +295,18 @@ absl::Status CheckSecurity(const ResolvedConfig& resolved) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSurvivors(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (config.min_nodes() > config.nodes()) {
+    return UsageError(absl::StrCat(Culprit(resolved, "min_nodes"), ": the run has ", config.nodes(),
+                                   " nodes (--nodes); no more can be left"));
+  }
+  if (config.min_nodes() == 1 || config.on_failure() == "shrink") return absl::OkStatus();
+  return UsageError(absl::StrCat(Culprit(resolved, "min_nodes"),
+                                 ": with --on-failure=", config.on_failure(),
+                                 " no run goes on with fewer nodes; add --on-failure=shrink"));
+}
+
 absl::Status CheckOutput(const ResolvedConfig& resolved) {
   if (!resolved.config.overwrite() || resolved.config.has_out() || resolved.config.has_resume())
     return absl::OkStatus();
@@ -379,7 +391,7 @@ absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
 
 absl::Status ValidateConfig(const ResolvedConfig& resolved) {
   for (auto check : {CheckRanges, CheckChoices, CheckDevice, CheckTimeouts, CheckCluster,
-                     CheckSecurity, CheckOutput, CheckStragglers}) {
+                     CheckSecurity, CheckSurvivors, CheckOutput, CheckStragglers}) {
     RETURN_IF_ERROR(check(resolved));
   }
   return absl::OkStatus();

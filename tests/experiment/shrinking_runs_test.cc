@@ -152,7 +152,33 @@ TEST(ShrinkingRuns, EndWhenNobodyIsLeft) {
                  folder.File("run"));
   EXPECT_EQ(FailureOf(result.summary.status()), Failure::kPeerLost);
   EXPECT_THAT(std::string(result.summary.status().message()),
-              HasSubstr("rank 1 is lost, and was the last one"));
+              HasSubstr("rank 1 is lost; 0 of 2 nodes are left, fewer than --min-nodes=1"));
+}
+
+TEST(ShrinkingRuns, EndWhenFewerAreLeftThanWanted) {
+  const ScratchFolder folder;
+  const auto run = [&](const std::string& least) {
+    return RunMortals(
+               {{"min_nodes", least}, {"chaos", "kill:rank=3:at=round:25,kill:rank=5:at=round:30"}},
+               folder.File("run" + least))
+        .summary.status();
+  };
+  EXPECT_TRUE(run("6").ok()) << run("6");
+  const absl::Status ended = run("7");
+  EXPECT_EQ(FailureOf(ended), Failure::kPeerLost);
+  EXPECT_THAT(std::string(ended.message()),
+              HasSubstr("rank 5 is lost; 6 of 8 nodes are left, fewer than --min-nodes=7"));
+}
+
+TEST(ShrinkingRuns, CannotAskForMoreNodesThanThereAreNorWithoutShrinking) {
+  const ScratchFolder folder;
+  EXPECT_THAT(
+      std::string(RunMortals({{"min_nodes", "9"}}, folder.File("run")).summary.status().message()),
+      HasSubstr("the run has 8 nodes (--nodes); no more can be left"));
+  const absl::Status status =
+      RunMortals({{"min_nodes", "2"}, {"on_failure", "end"}}, folder.File("run")).summary.status();
+  EXPECT_EQ(FailureOf(status), Failure::kUsage);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("add --on-failure=shrink"));
 }
 
 TEST(ShrinkingRuns, EndAtTheFirstDeathWhereThatIsThePolicy) {

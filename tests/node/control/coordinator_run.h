@@ -48,6 +48,7 @@ class CoordinatorRun : public ::testing::Test {
                                             .run_id = "run-1",
                                             .round_limit = 100,
                                             .resilient = resilient_,
+                                            .min_nodes = min_nodes_,
                                             .checkpoints = checkpoints_,
                                             .rendezvous_timeout = std::chrono::milliseconds(20000),
                                             .peer_timeout = peer_timeout,
@@ -158,6 +159,7 @@ class CoordinatorRun : public ::testing::Test {
   std::vector<Rank> lost_;
   std::vector<Round> called_;
   bool resilient_ = false;
+  Rank min_nodes_ = 1;
   std::optional<CheckpointCallsOptions> checkpoints_;
   int all_done_ = 0;
 };

@@ -51,6 +51,22 @@ TEST_F(CoordinatorSurvival, TheOthersAgreeToGoOn) {
   EXPECT_EQ(all_done_, 1);
 }
 
+TEST_F(CoordinatorSurvival, FewerThanTheLeastNumberDoNotGoOn) {
+  min_nodes_ = 3;
+  BeginRunning(4);
+  Die(2);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  for (const Rank rank : {0, 1, 3}) Promise(rank, 1, 10);
+  Die(3);
+  EXPECT_THAT(lost_, ElementsAre(2));
+  for (const Rank rank : {0, 1}) {
+    EXPECT_THAT(Last(rank).abort().message(),
+                AllOf(HasSubstr("rank 3 at 10.0.0.4:7000 died"),
+                      HasSubstr("2 of 4 nodes are left, fewer than --min-nodes=3")));
+    EXPECT_EQ(Last(rank).abort().failure(), static_cast<int>(Failure::kPeerLost));
+  }
+}
+
 TEST_F(CoordinatorSurvival, TheLostOneHearsThatItIsLeftOut) {
   BeginRunning(3);
   const auto others = [&] {
