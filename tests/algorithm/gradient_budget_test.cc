@@ -177,7 +177,7 @@ TEST(GradientBudget, WindowsAreWholeUntilTheLastTwoOfEachWorker) {
         GradientBudget budget(n, window);
         budget.Extend(windows * window * n);
         // A worker reports when a window is over, and the answer comes in the next.
-        for (int64_t over = 0; over + 2 <= windows; ++over) {
+        for (int64_t over = 0; over + 3 <= windows; ++over) {
           for (Rank rank = 0; rank < n; ++rank) {
             EXPECT_GE(budget.limit(rank), (over + 1) * window)
                 << "rank " << rank << " after window " << over;
