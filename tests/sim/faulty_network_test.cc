@@ -114,7 +114,7 @@ TEST(FaultyNetworkTest, ACreditTakesAsLongAsTheWayIsObstructed) {
 // Its alarms are of frames and hosts, too, whose numbers are those of messages.
 TEST(FaultyNetworkTest, PacketsAreHeldLikewise) {
   const FaultTimeline timeline = FaultsOf("cut:edge=0-1:at=500ms:for=3s");
-  const auto deliver = [&timeline](const FaultTimeline* faults) {
+  const auto deliver = [](const FaultTimeline* faults) {
     NetworkDriver driver;
     auto packets = std::make_unique<PacketNetwork>(
         4, PacketOptions{.bandwidth = 0.125, .latency = 50'000}, &driver);
