@@ -35,8 +35,10 @@ class ViewAgreement {
   using Decree = std::variant<Prepare, View>;
 
   // `first`: all members, from the first round on. No member begins a round at or past `limit`.
-  ViewAgreement(View first, Round limit)
-      : limit_(limit), view_(std::move(first)), living_(view_.members) {}
+  // `ballot`: the last that any member has heard of, where somebody else has asked before; `first`
+  // is then the last view that was agreed upon.
+  ViewAgreement(View first, Round limit, uint32_t ballot = 0)
+      : limit_(limit), view_(std::move(first)), living_(view_.members), ballot_(ballot) {}
 
   // A member is lost. Nothing happens if it is known to be.
   void Lose(Member member);
@@ -57,7 +59,7 @@ class ViewAgreement {
   const Round limit_;
   View view_;
   std::vector<Member> living_;
-  uint32_t ballot_ = 0;
+  uint32_t ballot_;
   bool asking_ = false;
   std::map<Member, Round> promised_;  // answers to this ballot
   std::optional<Decree> decree_;

@@ -11,16 +11,16 @@ constexpr std::chrono::milliseconds kMaxHearing{1000};
 }  // namespace
 
 Rank Accusations::Blamed(Rank reporter, Rank culprit, Failure failure) {
-  if (!options_.resilient || culprit != 0 || failure != Failure::kPeerLost) return culprit;
-  without_rank_zero_.insert(reporter);
+  if (!options_.resilient || culprit != options_.coordinator || failure != Failure::kPeerLost) return culprit;
+  without_coordinator_.insert(reporter);
   const auto gone_otherwise = std::ranges::count_if(
-      left_out_, [this](Rank rank) { return !without_rank_zero_.contains(rank); });
-  const auto without = static_cast<int64_t>(without_rank_zero_.size());
+      left_out_, [this](Rank rank) { return !without_coordinator_.contains(rank); });
+  const auto without = static_cast<int64_t>(without_coordinator_.size());
   if (2 * without <= options_.members - gone_otherwise) return reporter;
-  // Of the others: the same break, from rank 0's side or before this was known.
+  // Of the others: the same break, from the coordinator's side or before this was known.
   std::erase_if(pending_,
-                [this](const auto& entry) { return without_rank_zero_.contains(entry.first); });
-  return 0;
+                [this](const auto& entry) { return without_coordinator_.contains(entry.first); });
+  return culprit;
 }
 
 void Accusations::Add(Accusation accusation, SteadyTime now) {
@@ -43,9 +43,9 @@ std::optional<Accusation> Accusations::Heard(
 
 void Accusations::LeaveOut(Rank lost) {
   left_out_.insert(lost);
-  std::erase_if(pending_, [lost](const auto& entry) {
+  std::erase_if(pending_, [this, lost](const auto& entry) {
     const auto& [culprit, pending] = entry;
-    return culprit == lost || (pending.accusation.reporter == lost && culprit != 0);
+    return culprit == lost || (pending.accusation.reporter == lost && culprit != options_.coordinator);
   });
 }
 

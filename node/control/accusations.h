@@ -31,12 +31,13 @@ class Accusations {
     Rank members;
     std::chrono::nanoseconds peer_timeout;
     bool resilient;  // members go on without those that are lost
+    Rank coordinator = 0;
   };
   explicit Accusations(const Options& options) : options_(options) {}
 
   // Who is to go when `reporter` has lost `culprit`. Where the others go on, that is the reporter
-  // if it has lost rank 0, whose role does not move; unless more than half have, of those who are
-  // there or went for that.
+  // if it has lost the coordinator's node, which all others have to do with; unless more than half
+  // have, of those who are there or went for that.
   Rank Blamed(Rank reporter, Rank culprit, Failure failure);
 
   // Only the first one of a culprit counts; where one ends the run, only the first one.
@@ -49,7 +50,7 @@ class Accusations {
   bool empty() const { return pending_.empty(); }
 
   // A member is left out: what is said of it and by it counts no more, but what most have said of
-  // rank 0 does.
+  // the coordinator's node does.
   void LeaveOut(Rank lost);
   // Nobody was listened to for so long.
   void Postpone(std::chrono::nanoseconds gap);
@@ -63,7 +64,7 @@ class Accusations {
   const Options options_;
   std::map<Rank, Pending> pending_;  // by the culprit
   std::set<Rank> left_out_;
-  std::set<Rank> without_rank_zero_;  // have lost it
+  std::set<Rank> without_coordinator_;  // have lost its node
 };
 
 }  // namespace grapevine

@@ -204,6 +204,7 @@ absl::Status FailedWith(const std::string& message, int failure) {
 ControlLine::ControlLine(ControlLineOptions options, SteadyTime now)
     : options_(std::move(options)),
       pulse_(std::clamp<nanoseconds>(options_.peer_timeout / 8, kMinPulse, kMaxPulse)),
+      coordinator_(options_.coordinator),
       last_heard_(now),
       last_pulse_(now),
       connecting_since_(now),
@@ -213,16 +214,59 @@ ControlLine::ControlLine(ControlLineOptions options, SteadyTime now)
 void ControlLine::OnConnecting(SteadyTime now, control::Registration* registration) {
   registration->set_call(++calls_);
   answered_ = false;
+  listens_ = true;
   connecting_since_ = now;
   reconnect_at_.reset();
   if (roster_) {
     registration->set_run_id(roster_->run_id());
+    if (options_.role_moves) *registration->mutable_standing() = Standing();
   } else {
     last_heard_ = now;
   }
 }
 
+control::Standing ControlLine::Standing() const {
+  control::Standing standing;
+  if (told_view_) *standing.mutable_view() = *told_view_;
+  standing.set_ballot(ballot_);
+  standing.mutable_limit()->set_limit(std::max<Round>(last_limit_, roster_->round_limit()));
+  standing.mutable_limit()->set_final(limit_final_);
+  standing.mutable_limit()->set_growth(last_growth_);
+  if (done_) standing.set_done(*done_);
+  return standing;
+}
+
+void ControlLine::Adopt(Rank holder, std::string address, SteadyTime now) {
+  if (verdict_) return;
+  orphaned_.reset();
+  holder_ = holder;
+  coordinator_ = std::move(address);
+  broken_.clear();
+  answered_ = listens_ = false;
+  last_heard_ = now;
+  pause_ = {};
+  reconnect_at_ = now;
+  heard_ = {};
+  const UnacknowledgedMessages<control::Report> before = std::exchange(told_, {});
+  for (const control::Report& report : accusations_) SendAgain(report);
+  for (const control::Report& report : before.kept()) {
+    const bool accuses = report.has_failure() && report.failure().culprit() != options_.rank;
+    if (report.has_metrics() || (report.has_failure() && !accuses)) SendAgain(report);
+  }
+}
+
+void ControlLine::EndAsFound(const absl::Status& how) {
+  if (!orphaned_) return;
+  End(how.ok() && !done_ ? *orphaned_ : how);
+}
+
+void ControlLine::SendAgain(control::Report report) {
+  report.set_received(0);
+  told_.Add(std::move(report));
+}
+
 void ControlLine::OnDirective(const control::Directive& directive, SteadyTime now) {
+  if (!listens_) return;
   last_heard_ = now;
   answered_ = true;
   broken_.clear();
@@ -256,11 +300,16 @@ bool ControlLine::Take(const control::Directive& directive) {
 
 control::Report ControlLine::Add(control::Report report) {
   report.set_received(heard_.received());
+  if (report.has_done()) done_ = report.done().round_limit();
+  if (options_.role_moves && report.has_failure() && report.failure().culprit() != options_.rank &&
+      accusations_.size() < static_cast<size_t>(options_.world_size)) {
+    accusations_.push_back(report);
+  }
   return told_.Add(std::move(report));
 }
 
 void ControlLine::Disbelieve(const absl::Status& fits) {
-  End(FailedWith(absl::StrCat(RankZero(), " ", std::string(fits.message()),
+  End(FailedWith(absl::StrCat(TheCoordinator(), " ", std::string(fits.message()),
                               "; run the same grapevine on every host"),
                  static_cast<int>(Failure::kPeerLost)));
 }
@@ -293,6 +342,7 @@ void ControlLine::Obey(const control::Directive& directive) {
       break;
     case control::Directive::kView:
       view_ = ViewOf(directive.view());
+      told_view_ = directive.view();
       moves_.push_back(directive);
       break;
     case control::Directive::kAbort:
@@ -336,12 +386,13 @@ std::optional<Round> ControlLine::TakeCut() {
 }
 
 void ControlLine::OnClosed(std::string_view why, SteadyTime now) {
-  if (!roster_ || verdict_) return;
+  if (!roster_ || verdict_ || orphaned_) return;
+  (void)Standstill(now);
   if (broken_.empty()) {
     broken_ =
         absl::StrCat("its connection broke (", why.empty() ? "closed" : std::string(why), ")");
   }
-  if (!options_.mended) return EndWithoutRankZero(absl::StrCat("died: ", broken_));
+  if (!options_.mended) return LoseCoordinator(absl::StrCat("died: ", broken_));
   // One that had stood for a while is made again at once.
   if (answered_ && now - connecting_since_ >= kMaxPause) pause_ = {};
   answered_ = false;
@@ -353,25 +404,33 @@ void ControlLine::OnClosed(std::string_view why, SteadyTime now) {
 
 void ControlLine::OnGone(std::string_view how) {
   if (!interrupted()) return;
-  EndWithoutRankZero(absl::StrCat("died: ", broken_, ", and ", std::string(how)));
+  LoseCoordinator(absl::StrCat("died: ", broken_, ", and ", std::string(how)));
 }
 
 bool ControlLine::OnPulse(SteadyTime now) {
   // If this process itself was stopped, what rank 0 said meanwhile may still be unread.
-  const nanoseconds gap = now - std::exchange(last_pulse_, now);
+  const nanoseconds gap = Standstill(now);
+  last_pulse_ = now;
   if (gap >= options_.peer_timeout / 2) {
     last_heard_ += gap;
     connecting_since_ += gap;
   }
+  if (orphaned_) return true;
   const nanoseconds silence = now - last_heard_;
   if (!roster_) return silence < options_.peer_timeout || !answered_;
   if (silence < options_.peer_timeout) return reconnect_at_ || Waits(silence, now);
-  EndWithoutRankZero(
+  LoseCoordinator(
       absl::StrCat("is silent: last heard ", HumanSeconds(silence), " ago",
                    broken_.empty() ? "" : absl::StrCat("; ", broken_, ", and no other was made"),
                    "; its process is stopped, or its host or network is down (--peer-timeout=",
                    Seconds(options_.peer_timeout), "s is how long that may last)"));
   return false;
+}
+
+nanoseconds ControlLine::Standstill(SteadyTime now) {
+  const nanoseconds gap = now - last_pulse_;
+  if (gap >= options_.peer_timeout) doubtful_until_ = now + options_.peer_timeout;
+  return gap;
 }
 
 bool ControlLine::Waits(nanoseconds silence, SteadyTime now) {
@@ -386,16 +445,26 @@ bool ControlLine::Waits(nanoseconds silence, SteadyTime now) {
 
 void ControlLine::End(absl::Status verdict) {
   if (!verdict_) verdict_ = std::move(verdict);
+  orphaned_.reset();
   reconnect_at_.reset();
 }
 
-std::string ControlLine::RankZero() const {
-  return absl::StrCat("rank 0 (the coordinator at ", options_.coordinator, ")");
+std::string ControlLine::TheCoordinator() const {
+  return absl::StrCat("rank ", holder_, " (the coordinator at ", coordinator_, ")");
 }
 
-void ControlLine::EndWithoutRankZero(const std::string& how) {
-  End(FailedWith(absl::StrCat(RankZero(), " ", how, "; its own output or its host's log says why"),
-                 static_cast<int>(Failure::kPeerLost)));
+void ControlLine::LoseCoordinator(const std::string& how) {
+  absl::Status why = FailedWith(
+      absl::StrCat(TheCoordinator(), " ", how, "; its own output or its host's log says why"),
+      static_cast<int>(Failure::kPeerLost));
+  // The others have left out a node that stood still for so long; it must not come back to another
+  // coordinator as if nothing had happened.
+  const bool doubtful = last_pulse_ < doubtful_until_;
+  if (!options_.role_moves || !roster_ || verdict_ || doubtful) return End(std::move(why));
+  orphaned_ = std::move(why);
+  listens_ = false;
+  broken_.clear();
+  reconnect_at_.reset();
 }
 
 absl::Status ControlLine::Conclude(absl::Status own) const {

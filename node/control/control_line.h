@@ -1,5 +1,6 @@
-// A node's end of its control connection to rank 0, without I/O: whether directives can be obeyed,
-// what they said, whether rank 0 is still there, and how the run has ended for this node.
+// A node's end of its control connection to the run's coordinator, rank 0's at first, without I/O:
+// whether directives can be obeyed, what they said, whether rank 0 is still there, and how the run
+// has ended for this node.
 //
 // Directives, broken connections and the time go in; the caller then asks for the outcome.
 // grpc_control_client carries the connection over gRPC.
@@ -8,7 +9,8 @@
 // on it for half of peer_timeout, the caller is to connect anew and to register again, as often as
 // it takes, with its reports that rank 0 is not known to have (control_protocol.h); this ends when
 // rank 0 is known to be gone (nobody listens at its address any more) or has not been heard for
-// peer_timeout.
+// peer_timeout. Where the role may move (`role_moves`), the line is then orphaned, and goes on with
+// the coordinator that has taken the run over (Adopt), to which it says where the node stands.
 //
 // Thread-compatible; functions are pure.
 #ifndef GRAPEVINE_NODE_CONTROL_CONTROL_LINE_H_
@@ -21,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "algorithm/view.h"
@@ -65,6 +68,9 @@ struct ControlLineOptions {
   bool saves_on_call = false;  // rank 0 may name rounds to be saved
   // The connection can be made again; rank 0's own, in process, breaks with its server only.
   bool mended = true;
+  // Another node takes the role over when the coordinator's is lost; `resilient` then.
+  bool role_moves = false;
+  Rank rank = 0;  // this node's
 };
 
 // Of a directive that has been checked.
@@ -96,6 +102,19 @@ class ControlLine {
   // So many directives have come.
   uint64_t received() const { return heard_.received(); }
 
+  // Why the coordinator's node is lost, while no other has the role and the run has not ended.
+  const std::optional<absl::Status>& orphaned() const { return orphaned_; }
+  // The coordinator of `holder`, at `address`, has taken the run over; the caller is to connect to
+  // it. Its numbers begin anew, in both directions: what it must know that has not come goes again,
+  // but for what is part of where the node stands.
+  void Adopt(Rank holder, std::string address, SteadyTime now);
+  // The run has ended so, which an orphaned line has not heard of otherwise. It has not ended well
+  // for a node that has not done its part: the others have gone on without it.
+  void EndAsFound(const absl::Status& how);
+  // Whose coordinator it is, and where.
+  Rank holder() const { return holder_; }
+  const std::string& coordinator() const { return coordinator_; }
+
   // This node ends the run for itself, unless it has ended.
   void End(absl::Status verdict);
 
@@ -126,18 +145,29 @@ class ControlLine {
   void Obey(const control::Directive& directive);
   // Notes what it says of the connection; false if it has come before, or ends the line.
   bool Take(const control::Directive& directive);
+  // How long this process itself has not come to anything (stopped, or its host asleep).
+  std::chrono::nanoseconds Standstill(SteadyTime now);
   // Whether what is under way, a connection or an attempt, may go on.
   bool Waits(std::chrono::nanoseconds silence, SteadyTime now);
   // Rank 0 has said what cannot be.
   void Disbelieve(const absl::Status& fits);
   void Move(const control::RoundLimit& limit);
-  std::string RankZero() const;  // for messages
-  void EndWithoutRankZero(const std::string& how);
+  std::string TheCoordinator() const;  // for messages
+  control::Standing Standing() const;
+  void SendAgain(control::Report report);
+  // Whether its node is lost, and another takes the role over; else the run ends for this node.
+  void LoseCoordinator(const std::string& how);
 
   const ControlLineOptions options_;
   const std::chrono::nanoseconds pulse_;
+  Rank holder_ = 0;
+  std::string coordinator_;
+  std::optional<absl::Status> orphaned_;
+  bool listens_ = true;  // to what comes over a connection; not to what a lost one still brings
   SteadyTime last_heard_;
   SteadyTime last_pulse_;
+  // Until when others may have lost this node, since it stood still for as long as they wait.
+  SteadyTime doubtful_until_;
   bool answered_ = false;
   uint64_t calls_ = 0;
   SteadyTime connecting_since_;
@@ -159,7 +189,11 @@ class ControlLine {
   Round last_checkpoint_ = 0;
   Round called_ = 0;  // likewise of those that rank 0 has named
   View view_;         // the last
+  std::optional<control::View> told_view_;  // likewise, as it was told; absent: the first
   uint32_t ballot_ = 0;
+  // What this node has said of others, which only whoever has heard it knows; and that it is done.
+  std::vector<control::Report> accusations_;
+  std::optional<Round> done_;
   std::optional<absl::Status> verdict_;
 };
 

@@ -44,10 +44,16 @@ std::string Named(const std::vector<Rank>& ranks) {
   return text;
 }
 
-std::string Refusal(const control::Registration& registration, const std::string& why) {
-  return Printable(absl::StrCat("rank 0 refuses rank ", registration.rank(), " at ",
+std::string RefusalBy(const std::string& self, const control::Registration& registration,
+                      const std::string& why) {
+  return Printable(absl::StrCat(self, " refuses rank ", registration.rank(), " at ",
                                 registration.address(), ": ", why),
                    kMaxWords);
+}
+
+std::string LeftOutBy(const View& view, Rank rank) {
+  return absl::StrCat("the others go on without it: rank ", rank,
+                      " was out of reach, and is left out from round ", view.from, " on");
 }
 
 std::string At(const control::Heartbeat& heartbeat) {
@@ -63,12 +69,19 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
       refusals_told_(kRefusalsTold, kMissingNoticeInterval),
       accusations_({.members = options_.own.world_size(),
                     .peer_timeout = options_.peer_timeout,
-                    .resilient = options_.resilient}),
-      gather_until_(now + options_.rendezvous_timeout),
+                    .resilient = options_.resilient,
+                    .coordinator = options_.own.rank()}),
+      gather_until_(now +
+                    (options_.succession ? options_.peer_timeout : options_.rendezvous_timeout)),
       next_missing_notice_(now + kMissingNoticeInterval),
       now_(now) {
   if (options_.budget) desk_.emplace(*options_.budget);
+  if (!options_.succession) return;
+  succession_.emplace(*options_.succession, self(), options_.run_id);
+  absent_ = succession_->awaited();
 }
+
+std::string Coordinator::Self() const { return absl::StrCat("rank ", self()); }
 
 void Coordinator::OnReport(SessionId session, const control::Report& report, SteadyTime now) {
   Advance(now);
@@ -122,8 +135,8 @@ void Coordinator::Handle(Rank rank, Member& member, const control::Report& repor
     default:
       return Abort(rank, Failure::kPeerLost,
                    absl::StrCat("rank ", rank,
-                                " sent a report that rank 0 does not know; run "
-                                "the same grapevine on every host"));
+                                " sent a report that ", Self(),
+                                " does not know; run the same grapevine on every host"));
   }
 }
 
@@ -134,7 +147,8 @@ void Coordinator::OnClosed(SessionId session, std::string_view why, SteadyTime n
   const Rank rank = found->second;
   Member& member = members_.at(rank);
   Detach(member);
-  if (phase_ == Phase::kGathering) {
+  // Whoever is in the run already has numbered what it says.
+  if (phase_ == Phase::kGathering && !succession_) {
     members_.erase(rank);
     return;
   }
@@ -156,6 +170,9 @@ void Coordinator::OnGone(Rank rank, std::string_view how, SteadyTime now) {
   absent_.erase(rank);
   if (phase_ == Phase::kRunning) Lose(rank, Failure::kPeerLost, Died(rank, how));
   members_.erase(rank);
+  if (!succession_) return;
+  succession_->OnGone(rank);
+  TakeOverIfComplete();
 }
 
 std::string Coordinator::Died(Rank rank, std::string_view how) const {
@@ -163,7 +180,7 @@ std::string Coordinator::Died(Rank rank, std::string_view how) const {
   std::string why = member.broken;
   if (!how.empty()) absl::StrAppend(&why, why.empty() ? "" : ", and ", std::string(how));
   return absl::StrCat("rank ", rank, " at ", member.registration.address(),
-                      " died: its connection to rank 0 broke in ", At(member.heartbeat),
+                      " died: its connection to ", Self(), " broke in ", At(member.heartbeat),
                       why.empty() ? "" : absl::StrCat(" (", why, ")"), WhoWaitsFor(rank),
                       "; its own output or its host's log says why");
 }
@@ -246,8 +263,9 @@ void Coordinator::Advance(SteadyTime now) {
   for (auto& [rank, member] : members_) member.last_heard += gap;
   accusations_.Postpone(gap);
   if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
-    Abort(0, Failure::kPeerLost,
-          absl::StrCat("rank 0 itself stood still for ", HumanSeconds(gap),
+    LoseSelf(Failure::kPeerLost,
+             absl::StrCat(
+                 Self(), " itself stood still for ", HumanSeconds(gap),
                        " (stopped, or its host is overloaded), longer than ",
                        Flag("--peer-timeout", options_.peer_timeout), " lets the others wait"));
   }
@@ -261,13 +279,16 @@ void Coordinator::CallForCheckpoints() {
 
 void Coordinator::Register(SessionId session, const control::Registration& registration) {
   const Rank rank = registration.rank();
+  if (resigned_ && rank != self()) return;
   if (!ranks_.contains(session) && ComesBack(registration)) return ComeBack(session, registration);
   if (phase_ == Phase::kAborted) return TellVerdict(session, rank);
   if (ranks_.contains(session)) return RegisterAgain(session, registration);
   const auto outcast = left_out_.find(rank);
-  if (outcast != left_out_.end() && outcast->second.process == registration.nonce()) {
+  if (outcast != left_out_.end() &&
+      (outcast->second.process == registration.nonce() || outcast->second.process == 0)) {
     return TellEnd(session, outcast->second.message, outcast->second.failure, rank);
   }
+  if (succession_) return Succeed(session, registration);
   // Before it is compared with the others: it cannot end a run that it is not in.
   if (phase_ == Phase::kGathering && !registration.run_id().empty()) {
     return Refuse(session, registration, Conflict(registration));
@@ -278,7 +299,7 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
   if (why.empty() && options_.resumed) why = PartObjection(*options_.resumed, registration);
   if (!why.empty() && options_.proven && IsAwaited(rank)) {
     AwaitLatecomers();
-    Abort(rank, Failure::kRendezvous, Refusal(registration, why));
+    Abort(rank, Failure::kRendezvous, RefusalBy(Self(), registration, why));
     return TellVerdict(session, rank);
   }
   if (why.empty()) why = Conflict(registration);
@@ -293,7 +314,89 @@ void Coordinator::Join(SessionId session, const control::Registration& registrat
   member.last_heard = member.moved = member.round_since = now_;
   members_[registration.rank()] = std::move(member);
   ranks_[session] = registration.rank();
+  if (succession_) return TakeOverIfComplete();
   if (static_cast<Rank>(members_.size()) == world_size()) StartRun();
+}
+
+void Coordinator::Succeed(SessionId session, const control::Registration& registration) {
+  std::string why = succession_->Objection(registration);
+  if (why.empty()) why = grapevine::Objection(options_.own, registration);
+  if (!why.empty()) return Refuse(session, registration, why);
+  succession_->OnCome(registration);
+  // Others may be members than were thought to be.
+  for (auto& [rank, address] : succession_->awaited()) absent_.emplace(rank, address);
+  absent_.erase(registration.rank());
+  Join(session, registration);
+}
+
+void Coordinator::TakeOverIfComplete() {
+  if (succession_->complete()) TakeOver();
+}
+
+void Coordinator::TakeOver() {
+  const Succession found = *std::exchange(succession_, std::nullopt);
+  // It was cut off, and could not know; others will take the run over.
+  if (!found.view().RankOf(self())) {
+    return Resign(Failure::kPeerLost, LeftOutBy(found.view(), self()));
+  }
+  phase_ = Phase::kRunning;
+  round_limit_ = found.limit().limit();
+  limit_final_ = found.limit().final();
+  ballot_ = found.ballot();
+  agreement_.emplace(found.view(), std::numeric_limits<Round>::max(), ballot_);
+  control::Directive limit;
+  *limit.mutable_round_limit() = found.limit();
+  control::Directive view;
+  *view.mutable_view() = found.told();
+  for (auto& [rank, member] : members_) {
+    member.last_heard = member.moved = member.round_since = now_;
+    member.done_below = found.DoneBelow(rank);
+    if (found.Lags(rank) && found.view().RankOf(rank)) Tell(member, view);
+  }
+  TellAll(limit);
+  for (Rank rank = 0; rank < world_size(); ++rank) {
+    if (!found.view().RankOf(rank)) {
+      Miss(rank, LeftOutBy(found.view(), rank));
+    } else if (!members_.contains(rank)) {
+      Miss(rank, absl::StrCat("the others go on without it: rank ", rank, " did not come to ",
+                              Self(), ", which has taken the run over, within ",
+                              Flag("--peer-timeout", options_.peer_timeout)));
+    }
+  }
+  const std::string going =
+      absl::StrCat(Self(), " has the role of rank ", options_.succession->lost, " now; ",
+                   members_.size(), " of ", world_size(),
+                   members_.size() == 1 ? " nodes goes on" : " nodes go on");
+  output_.notices.push_back(going);
+  if (static_cast<Rank>(members_.size()) < options_.min_nodes) {
+    return Abort(options_.succession->lost, Failure::kPeerLost,
+                 absl::StrCat(going, ", fewer than --min-nodes=", options_.min_nodes));
+  }
+  TellDecrees();
+  TellIfAllDone();
+  for (const auto& [rank, failure] : std::exchange(early_, {})) {
+    if (members_.contains(rank)) OnFailure(rank, failure);
+  }
+}
+
+void Coordinator::Miss(Rank rank, const std::string& message) {
+  const Outcast& told =
+      left_out_
+          .insert_or_assign(
+              rank, Outcast{.process = 0, .message = message, .failure = Failure::kPeerLost})
+          .first->second;
+  const auto member = members_.find(rank);
+  if (member != members_.end()) {
+    if (member->second.session) {
+      TellEnd(*member->second.session, told.message, told.failure, rank);
+      ranks_.erase(*member->second.session);
+    }
+    members_.erase(member);
+  }
+  absent_.erase(rank);
+  accusations_.LeaveOut(rank);
+  output_.lost.push_back(rank);
+  agreement_->Lose(rank);
 }
 
 bool Coordinator::ComesBack(const control::Registration& registration) const {
@@ -373,7 +476,7 @@ bool Coordinator::IsAwaited(Rank rank) const {
 
 void Coordinator::Refuse(SessionId session, const control::Registration& registration,
                          const std::string& why) {
-  const std::string message = Refusal(registration, why);
+  const std::string message = RefusalBy(Self(), registration, why);
   control::Directive directive;
   directive.mutable_abort()->set_message(message);
   // Who comes back was in a run, and has lost its rank 0.
@@ -391,7 +494,7 @@ void Coordinator::Refuse(SessionId session, const control::Registration& registr
 void Coordinator::CountRefusals() {
   const int64_t untold = refusals_told_.TakeHeldBack(now_);
   if (untold == 0) return;
-  output_.notices.push_back(absl::StrCat("rank 0 refused ", untold, " more registrations"));
+  output_.notices.push_back(absl::StrCat(Self(), " refused ", untold, " more registrations"));
 }
 
 void Coordinator::StartRun() {
@@ -446,6 +549,10 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   if (phase_ == Phase::kGathering) {
     absences_[reporter] = absl::StrCat("left: ", InTheNameOf(reporter, message));
   }
+  // Of a node it is one for each of its peers and one for itself.
+  if (succession_ && early_.size() <= members_.size() * members_.size()) {
+    early_.emplace_back(reporter, failure);
+  }
   if (phase_ != Phase::kRunning) return;
   const bool known = failure.culprit() >= 0 && failure.culprit() < world_size();
   const Failure kind = FailureFromNumber(failure.failure());
@@ -474,7 +581,7 @@ void Coordinator::OnDone(Rank rank, Round limit) {
 
 void Coordinator::TellIfAllDone() {
   if (!AllDone() || std::exchange(all_done_told_, true)) return;
-  members_.at(0).moved = now_;  // the results are to be written
+  members_.at(self()).moved = now_;  // the results are to be written
   output_.all_done = true;
 }
 
@@ -515,6 +622,7 @@ void Coordinator::TellDecrees() {
     view.set_from(agreed.from);
     view.set_ballot(agreed.ballot);
     view.mutable_members()->Assign(agreed.members.begin(), agreed.members.end());
+    view.set_lead(self());
     if (agreed.from >= round_limit_ && !limit_final_) view.set_again(round_limit_);
   }
   TellAll(directive);
@@ -574,8 +682,8 @@ nanoseconds Coordinator::Patience() const {
 
 void Coordinator::End(const absl::Status& why) {
   const std::string message = Printable(std::string(why.message()), kMaxWords);
-  Abort(0, FailureOf(why),
-        message.starts_with("rank ") ? message : absl::StrCat("rank 0: ", message));
+  Abort(self(), FailureOf(why),
+        message.starts_with("rank ") ? message : absl::StrCat(Self(), ": ", message));
 }
 
 void Coordinator::CannotBegin(const absl::Status& why) {
@@ -588,6 +696,7 @@ void Coordinator::AwaitLatecomers() {
 }
 
 void Coordinator::JudgeGathering() {
+  if (now_ >= gather_until_ && succession_ && succession_->IsHere(self())) return TakeOver();
   if (now_ >= gather_until_) {
     return Abort(-1, Failure::kRendezvous,
                  absl::StrCat("not all of ", world_size(), " nodes came within ",
@@ -624,7 +733,7 @@ void Coordinator::JudgeBacklog() {
   const auto& [rank, member] = *found;
   Lose(rank, Failure::kPeerLost,
        absl::StrCat("rank ", rank, " at ", member.registration.address(), " has not taken ",
-                    member.told.size(), " directives of rank 0, last heard ",
+                    member.told.size(), " directives of ", Self(), ", last heard ",
                     HumanSeconds(now_ - member.last_heard), " ago in ", At(member.heartbeat)));
 }
 
@@ -634,7 +743,7 @@ void Coordinator::JudgeAccusation() {
   if (!heard) return;
   const Member& accused = members_.at(heard->culprit);
   Lose(heard->culprit, heard->failure,
-       absl::StrCat(heard->message, "; rank 0 heard from rank ", heard->culprit, " ",
+       absl::StrCat(heard->message, "; ", Self(), " heard from rank ", heard->culprit, " ",
                     HumanSeconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
 }
 
@@ -680,7 +789,7 @@ void Coordinator::JudgeSlow() {
   for (auto& [rank, member] : members_) {
     const control::Heartbeat& heartbeat = member.heartbeat;
     const nanoseconds standing = now_ - member.round_since;
-    const bool done = member.done_below == round_limit_ && !(rank == 0 && AllDone());
+    const bool done = member.done_below == round_limit_ && !(rank == self() && AllDone());
     if (standing < options_.peer_timeout / 2 || done || !heartbeat.waiting_for().empty()) {
       continue;
     }
@@ -702,7 +811,8 @@ void Coordinator::JudgeSlow() {
 }
 
 void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message) {
-  if (!agreement_ || culprit == 0) return Abort(culprit, failure, message);
+  if (culprit == self()) return LoseSelf(failure, message);
+  if (!agreement_) return Abort(culprit, failure, message);
   const auto left = static_cast<Rank>(members_.size()) - 1;
   if (left >= options_.min_nodes) return LeaveOut(culprit, failure, message);
   Abort(culprit, failure,
@@ -735,6 +845,19 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
   agreement_->Lose(lost);
   TellDecrees();
   TellIfAllDone();
+}
+
+void Coordinator::LoseSelf(Failure failure, const std::string& message) {
+  options_.role_moves ? Resign(failure, message) : Abort(self(), failure, message);
+}
+
+void Coordinator::Resign(Failure failure, const std::string& message) {
+  phase_ = Phase::kAborted;
+  resigned_ = true;
+  verdict_ = WithFailure(absl::AbortedError(message), failure);
+  culprit_ = self();
+  const auto own = members_.find(self());
+  if (own != members_.end() && own->second.session) TellVerdict(*own->second.session, self());
 }
 
 void Coordinator::Abort(Rank culprit, Failure failure, const std::string& message) {

@@ -1,4 +1,4 @@
-// Rank 0's judgement: who is in the run, who is alive, when it ends.
+// The coordinator's judgement, rank 0's at first: who is in the run, who is alive, when it ends.
 //
 // Without I/O: reports and the time go in, directives come out (Take), so that a test can play
 // through every failure. Sessions are numbered by the caller; one session is one connection of one
@@ -18,6 +18,11 @@
 // which on (algorithm/membership/view_agreement.h). A node that has done all its rounds is not
 // asked, it begins none; and what befalls the numbers, the settings or the files of one node ends
 // the run as ever (IsOfOneNode).
+//
+// Where the role may move (`role_moves`), what befalls the coordinator's own node does not end the
+// run: it goes without a word, and the coordinator of another node takes the run over
+// (succession.h). That one gathers those who are left, tells them what some have missed, leaves out
+// the others, and goes on as ever.
 //
 // Where the run keeps checkpoints, a node that is told to end may ask for one first: the run then
 // ends with the next one that is complete, or earlier for any other reason.
@@ -56,13 +61,14 @@
 #include "node/control/control_protocol.h"
 #include "node/control/coordinated_checkpoints.h"
 #include "node/control/notice_throttle.h"
+#include "node/control/succession.h"
 
 namespace grapevine {
 
 using SessionId = int64_t;
 
 struct CoordinatorOptions {
-  // Rank 0's own registration: world_size and agreements hold for all.
+  // The registration of this coordinator's own node: world_size and agreements hold for all.
   control::Registration own;
   // Nodes that register have shown the run's token: they belong to this run and to no other.
   bool proven = false;
@@ -73,6 +79,11 @@ struct CoordinatorOptions {
   // Whether the others go on when one is lost, if at least `min_nodes` do.
   bool resilient = false;
   Rank min_nodes = 1;  // --min-nodes
+  // Whether another node takes the role over when this one is lost; `resilient`, without a budget
+  // and without checkpoints.
+  bool role_moves = false;
+  // If this one takes a run over: from whom.
+  std::optional<SuccessionOptions> succession;
   // If nodes share a budget of gradients; round_limit then counts nominal rounds.
   std::optional<BudgetDeskOptions> budget;
   // If the run keeps checkpoints.
@@ -97,7 +108,7 @@ class Coordinator {
     std::optional<Round> called;                             // all are told to save after it
     std::vector<std::string> notices;                        // for rank 0's log
     std::vector<Rank> lost;                                  // which are left out
-    // True once, when every node is done: rank 0 writes the results, then calls Finish.
+    // True once, when every node is done: this one writes the results, then calls Finish.
     bool all_done = false;
   };
 
@@ -134,7 +145,11 @@ class Coordinator {
   // Rank 0 cannot even begin: the same, and waits for the nodes that have yet to come.
   void CannotBegin(const absl::Status& why);
   // Whether somebody has yet to come, or to come back, and hear how the run ends.
-  bool AwaitsLatecomers() const { return !latecomers_.empty() || !absent_.empty(); }
+  bool AwaitsLatecomers() const {
+    return !resigned_ && (!latecomers_.empty() || !absent_.empty());
+  }
+  // Whether this node has gone, and the role with it: nobody but itself hears of it from here.
+  bool resigned() const { return resigned_; }
 
   // How long nodes have to leave after the end: news of a success may take --peer-timeout to reach
   // a node that is cut off; a failure is told for kPatience.
@@ -183,6 +198,12 @@ class Coordinator {
   void Advance(SteadyTime now);
   void Register(SessionId session, const control::Registration& registration);
   void Join(SessionId session, const control::Registration& registration);
+  // Likewise where a run is taken over: once all have come who are awaited, it goes on.
+  void Succeed(SessionId session, const control::Registration& registration);
+  void TakeOverIfComplete();
+  void TakeOver();
+  // Whoever has not come to the run that is taken over, or was left out before, is out.
+  void Miss(Rank rank, const std::string& message);
   // Whether its process is a member's, and this is a later call of it.
   bool ComesBack(const control::Registration& registration) const;
   void ComeBack(SessionId session, const control::Registration& registration);
@@ -243,12 +264,18 @@ class Coordinator {
   void Lose(Rank culprit, Failure failure, const std::string& message);
   void LeaveOut(Rank lost, Failure failure, const std::string& message);
   void Abort(Rank culprit, Failure failure, const std::string& message);
+  // This coordinator's node goes, and says so to itself alone.
+  void Resign(Failure failure, const std::string& message);
+  // Its own loss: one or the other.
+  void LoseSelf(Failure failure, const std::string& message);
   void Send(SessionId session, control::Directive directive);
   // To a member, which hears it when it has come back at the latest.
   void Tell(Member& member, control::Directive directive);
   void TellAll(const control::Directive& directive);
   void SendBeat(Member& member);
   Rank world_size() const { return options_.own.world_size(); }
+  Rank self() const { return options_.own.rank(); }
+  std::string Self() const;  // for messages
   std::string Missing() const;
   std::string WhoWaitsFor(Rank rank) const;
 
@@ -270,6 +297,9 @@ class Coordinator {
   uint32_t ballot_ = 0;
   std::optional<CheckpointCalls> calls_;  // while it runs, if it keeps checkpoints
   std::optional<Stop> stop_;
+  std::optional<Succession> succession_;  // while it gathers those who are left
+  std::vector<std::pair<Rank, control::Failure>> early_;  // what they say meanwhile
+  bool resigned_ = false;
   bool limit_final_ = false;
   bool all_done_told_ = false;
   const SteadyTime gather_until_;

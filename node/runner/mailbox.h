@@ -47,6 +47,7 @@ class Mailbox {
   struct ViewAgreed {
     std::shared_ptr<const View> view;
     std::optional<Round> again;  // Runner::ChangeView
+    Rank lead = 0;               // likewise
   };
   struct CheckpointDue {
     uint32_t ballot;

@@ -39,17 +39,27 @@ ModelReduction::ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout
       all_(std::make_shared<View>(FirstView(size))),
       view_(all_) {}
 
-Rank ModelReduction::ParentIn(const View& view) const {
-  const Rank position = *view.RankOf(rank_);
-  return position == 0 ? rank_ : view.members[(position - 1) / 2];
+Rank ModelReduction::MemberAt(int64_t place, const View& view, Rank lead) {
+  return view.members[(place + view.RankOf(lead).value_or(0)) % view.size()];
 }
 
-std::vector<ModelReduction::Child> ModelReduction::ChildrenIn(const View& view) const {
+int64_t ModelReduction::PlaceIn(const View& view, Rank lead) const {
+  const Rank size = view.size();
+  return (*view.RankOf(rank_) + size - view.RankOf(lead).value_or(0)) % size;
+}
+
+Rank ModelReduction::ParentIn(const View& view, Rank lead) const {
+  const int64_t place = PlaceIn(view, lead);
+  return place == 0 ? rank_ : MemberAt((place - 1) / 2, view, lead);
+}
+
+std::vector<ModelReduction::Child> ModelReduction::ChildrenIn(const View& view, Rank lead) const {
   std::vector<Child> children;
-  const int64_t position = *view.RankOf(rank_);
-  for (const int64_t child : {2 * position + 1, 2 * position + 2}) {
+  const int64_t place = PlaceIn(view, lead);
+  for (const int64_t child : {2 * place + 1, 2 * place + 2}) {
     if (child >= view.size()) continue;
-    children.push_back({.rank = view.members[child], .nodes = SubtreeSize(child, view.size())});
+    children.push_back(
+        {.rank = MemberAt(child, view, lead), .nodes = SubtreeSize(child, view.size())});
   }
   return children;
 }
@@ -79,10 +89,11 @@ absl::Status ModelReduction::BeginDue() {
 absl::Status ModelReduction::Begin(Due due) {
   round_ = due.round;
   view_ = due.view ? std::move(due.view) : all_;
-  parent_ = ParentIn(*view_);
-  children_ = ChildrenIn(*view_);
+  lead_ = due.lead;
+  parent_ = ParentIn(*view_, lead_);
+  children_ = ChildrenIn(*view_, lead_);
   orphan_ = false;
-  if (rank_ == 0) {
+  if (rank_ == lead_) {
     mean_ = means_.Take(layout_->size, "the averaged model");
     std::copy_n(due.model.data.get(), layout_->size, mean_.data.get());
   } else {
@@ -159,11 +170,11 @@ absl::Status ModelReduction::Advance() {
 absl::Status ModelReduction::MergeChunk(int64_t chunk) {
   const int64_t begin = chunk * chunk_size_;
   const int64_t size = ChunkSize(chunk);
-  if (children_.empty() && rank_ != 0) {
+  if (children_.empty() && rank_ != lead_) {
     return SendUp(chunk, SharedSlice{replica_.data, begin, size});  // a leaf's own, as it is
   }
   SharedSlice merged{mean_.data, begin, size};
-  if (rank_ != 0) {
+  if (rank_ != lead_) {
     merged = Whole(NewSharedVector(size));
     std::copy_n(replica_.data.get() + begin, size, merged.begin());
   }
@@ -179,7 +190,7 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
     nodes += other;
     child.chunks.pop_front();
   }
-  return rank_ == 0 ? absl::OkStatus() : SendUp(chunk, merged);
+  return rank_ == lead_ ? absl::OkStatus() : SendUp(chunk, merged);
 }
 
 absl::Status ModelReduction::MergeDistances() {
@@ -190,7 +201,7 @@ absl::Status ModelReduction::MergeDistances() {
     distances_.counted += child.distances->counted;
     distances_.rest += child.distances->rest;
   }
-  if (rank_ == 0) return absl::OkStatus();
+  if (rank_ == lead_) return absl::OkStatus();
   Outgoing sums = Bytes(std::make_shared<MergedDistances>(distances_));
   sums.note.weight = models_;
   return SendUp(chunks(), std::move(sums));
@@ -204,7 +215,7 @@ absl::Status ModelReduction::SendUp(int64_t message, Outgoing bytes) {
 
 void ModelReduction::FinishIfDone() {
   if (merged_ < messages()) return;
-  if (rank_ == 0) {
+  if (rank_ == lead_) {
     SharedVector mean = std::exchange(mean_, {});
     if (models_ == view_->size()) {
       average_ = AverageOf(round_, std::move(mean), distances_, models_, *layout_);
@@ -235,8 +246,8 @@ std::vector<Waiting> ModelReduction::waiting_for() const {
 std::vector<Rank> ModelReduction::Peers() const {
   std::vector<Rank> peers;
   if (!takes_part()) return peers;
-  if (rank_ > 0) peers.push_back(ParentIn(*all_));
-  for (const Child& child : ChildrenIn(*all_)) peers.push_back(child.rank);
+  if (rank_ > 0) peers.push_back(ParentIn(*all_, 0));
+  for (const Child& child : ChildrenIn(*all_, 0)) peers.push_back(child.rank);
   return peers;
 }
 

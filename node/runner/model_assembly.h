@@ -2,6 +2,7 @@
 // (ModelReduction), or servers' shards side by side (ModelGather).
 //
 // One is put together at a time, and rank 0 has one out at a time: models of later rounds wait.
+// Where the others go on without rank 0, it is put together at the node that has its role (Due).
 // Where a node is lost meanwhile, the others go through the motions without it, and nothing comes
 // of that round (Void).
 //
@@ -41,6 +42,7 @@ class ModelAssembly {
     Round round;
     SharedVector model;                          // this node's
     std::shared_ptr<const View> view = nullptr;  // whose models; null: of all that take part
+    Rank lead = 0;                               // where; a member
   };
 
   virtual ~ModelAssembly() = default;
@@ -58,10 +60,10 @@ class ModelAssembly {
   virtual absl::Status OnLost(Rank from, Tag tag) = 0;
   virtual absl::Status OnUndelivered(Rank to, Tag tag) = 0;
 
-  // Rank 0: the last one that is complete, once; it is out until released.
+  // At the lead: the last one that is complete, once; it is out until released.
   virtual std::optional<AveragedModel> TakeAverage() = 0;
   virtual void ReleaseAverage() = 0;
-  // Rank 0: the rounds of which there will be none, each once.
+  // At the lead: the rounds of which there will be none, each once.
   virtual std::vector<Round> TakeVoid() = 0;
   virtual bool average_out() const = 0;
 
@@ -128,9 +130,12 @@ class ModelReduction final : public ModelAssembly {
     std::deque<SharedVector> chunks = {};
     std::shared_ptr<MergedDistances> distances = {};  // of its subtree
   };
-  // The members at the parent's and the children's positions, where there are such.
-  Rank ParentIn(const View& view) const;
-  std::vector<Child> ChildrenIn(const View& view) const;
+  // The members at the parent's and the children's places in the tree, where there are such; places
+  // are positions in the view, counted from that of the lead.
+  static Rank MemberAt(int64_t place, const View& view, Rank lead);
+  int64_t PlaceIn(const View& view, Rank lead) const;
+  Rank ParentIn(const View& view, Rank lead) const;
+  std::vector<Child> ChildrenIn(const View& view, Rank lead) const;
   int64_t chunks() const { return (layout_->size + chunk_size_ - 1) / chunk_size_; }
   int64_t ChunkSize(int64_t chunk) const;
   // The messages of a subtree: its chunks, then its sums of squared distances.
@@ -158,13 +163,14 @@ class ModelReduction final : public ModelAssembly {
   std::deque<Due> due_;
   // Of the present reduction, or the last one:
   std::shared_ptr<const View> view_;
+  Rank lead_ = 0;
   Rank parent_ = 0;
   std::vector<Child> children_;
   bool orphan_ = false;  // the parent is lost
   Round round_ = 0;
-  SharedVector replica_;  // this node's; empty when idle, and at rank 0
-  VectorPool means_;      // rank 0's: freed memory would have to be faulted in again
-  SharedVector mean_;     // rank 0's growing result, over its own replica
+  SharedVector replica_;  // this node's; empty when idle, and at the lead
+  VectorPool means_;      // the lead's: freed memory would have to be faulted in again
+  SharedVector mean_;     // the lead's growing result, over its own replica
   int64_t merged_ = 0;    // messages merged and sent up
   // Sent up and not received yet, in this reduction or the one before; oldest first.
   std::deque<Tag> unsent_;

@@ -292,7 +292,7 @@ absl::Status Runner::On(const Mailbox::ViewAgreed& agreed) {
     if (!view.RankOf(rank)) peers_->LeaveOut(rank);
   }
   if (agreed.again && shown_ && shown_->round == *agreed.again) {
-    assembly_->Add({shown_->round, shown_->model, agreed.view});
+    assembly_->Add({shown_->round, shown_->model, agreed.view, agreed.lead});
   }
   held_.push_back(ViewChanged{&view});
   return absl::OkStatus();
@@ -432,8 +432,8 @@ void Runner::TraceWait(Clock::time_point since, const Mailbox::Item& item) {
 void Runner::SetLimit(Round limit, bool final) { mailbox_.Put(Mailbox::LimitMoved{limit, final}); }
 void Runner::Cut(Round round) { mailbox_.Put(Mailbox::CutDue{round}); }
 void Runner::Prepare(uint32_t ballot) { mailbox_.Put(grapevine::Prepare{ballot}); }
-void Runner::ChangeView(View view, std::optional<Round> again) {
-  mailbox_.Put(Mailbox::ViewAgreed{std::make_shared<const View>(std::move(view)), again});
+void Runner::ChangeView(View view, std::optional<Round> again, Rank lead) {
+  mailbox_.Put(Mailbox::ViewAgreed{std::make_shared<const View>(std::move(view)), again, lead});
 }
 void Runner::SaveAt(uint32_t ballot, std::optional<Round> round) {
   mailbox_.Put(Mailbox::CheckpointDue{ballot, round});
@@ -527,7 +527,8 @@ std::set<Rank> Runner::WaitingFor() const {
   if (!assembly_->behind()) {
     for (const Waiting& message : algorithm_->waiting_for()) ranks.insert(message.peer);
   }
-  if (resting_ && !MayEnd()) ranks.insert(0);  // which moves the end, or settles it
+  // Who moves the end, or settles it.
+  if (resting_ && !MayEnd()) ranks.insert(views_.empty() ? 0 : views_.back().lead);
   return ranks;
 }
 
@@ -637,13 +638,15 @@ void Runner::TakeCut(Round round, Round completed, Vec model) {
 // that round may still have them. All members go through the same ones, also those that are done
 // again.
 void Runner::AddToAverage(ModelAssembly::Due due) {
-  for (const auto& [view, again] : views_) {
-    if (view->from < due.round) due.view = view;
+  for (const auto& [view, again, lead] : views_) {
+    if (view->from >= due.round) continue;
+    due.view = view;
+    due.lead = lead;
   }
   if (peers_) shown_ = due;
   assembly_->Add(due);
-  for (const auto& [view, again] : views_) {
-    if (again == due.round) assembly_->Add({due.round, due.model, view});
+  for (const auto& [view, again, lead] : views_) {
+    if (again == due.round) assembly_->Add({due.round, due.model, view, lead});
   }
 }
 

@@ -80,10 +80,10 @@ class RunObserver {
   // What this node keeps after a round of RunnerOptions::saved, once all of it has arrived. The
   // next one comes after Runner::OnStateWritten.
   virtual void OnState(SavedNode saved) {}
-  // Rank 0 only: the model that counts at an evaluation round. The next one is
+  // Only on rank 0, or whoever has its role: the model that counts at an evaluation round. The next one is
   // computed once Runner::OnAverageDone says that this one is released.
   virtual void OnAverage(AveragedModel average) = 0;
-  // Rank 0 only: there will be none of this round, as nodes were lost.
+  // Likewise: there will be none of this round, as nodes were lost.
   virtual void OnNoAverage(Round round) {}
   // Where nodes go on without those that are lost: rank 0 is to hear that this one may be, and how
   // far this node may go until the members have agreed (algorithm/membership/view_agreement.h).
@@ -174,9 +174,10 @@ class Runner final : public TransportSink, private Host {
   void Cut(Round round);
   // A member is lost: the node is to say how far it may go; and who is in the run from then on, all
   // of whom were in the view before. `again`: the round whose model these are to put together,
-  // whether or not they have begun to with those who are lost, as no round follows it.
+  // whether or not they have begun to with those who are lost, as no round follows it. `lead`: the
+  // member that has rank 0's role, at which models of the view are put together.
   void Prepare(uint32_t ballot);
-  void ChangeView(View view, std::optional<Round> again);
+  void ChangeView(View view, std::optional<Round> again, Rank lead = 0);
   // The node is asked how far it may go, under ballots that increase: it has leave for the rounds
   // below, and gets no more until SaveAt of this ballot, which says after how many rounds, more
   // than these, its state is saved; or that it is not.

@@ -22,6 +22,8 @@ RunPlan FatalPlan(uint64_t seed);
 // each once, at times since all have begun.
 RunPlan MortalPlan(uint64_t seed);
 std::vector<Fault> Deaths(const RunPlan& plan);
+// The same of a run with a store: rank 0 dies, too, and at least one other is spared.
+std::vector<Fault> DeathsOfAny(const RunPlan& plan);
 // Connections to rank 0 of those who are spared, which break for less than --peer-timeout.
 std::vector<Fault> BrokenControl(const RunPlan& plan, const std::vector<Fault>& deaths);
 

@@ -69,6 +69,8 @@ struct RunPlan {
   std::chrono::milliseconds peer_timeout{2000};
   std::chrono::milliseconds step_timeout{20000};
   bool resilient = false;  // nodes go on without those that are lost; the last round is evaluated
+  // Likewise without rank 0, whose role another takes over: there is a store.
+  bool role_moves = false;
   // The run keeps checkpoints, by this time; their parts are nowhere written.
   std::optional<std::chrono::nanoseconds> checkpoint_every;
   std::vector<Fault> faults;

@@ -23,7 +23,7 @@ constexpr milliseconds kMaxTick{1000};
 SimulatedCoordinator::SimulatedCoordinator(CoordinatorOptions options, RunToken token,
                                            SimulatedNetwork* network,
                                            const std::vector<Process*>& processes, Sinks sinks)
-    : process_(processes[0]),
+    : process_(processes[options.own.rank()]),
       token_(std::move(token)),
       sinks_(std::move(sinks)),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
@@ -131,6 +131,7 @@ void SimulatedCoordinator::Flush() {
 }
 
 bool SimulatedCoordinator::AllClosed() const {
+  if (coordinator_.resigned()) return true;  // the others go on elsewhere
   return !coordinator_.AwaitsLatecomers() &&
          std::none_of(sessions_.begin(), sessions_.end(),
                       [](const auto& entry) { return entry.second.registered; });

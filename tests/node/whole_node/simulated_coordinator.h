@@ -1,4 +1,4 @@
-// Rank 0's coordinator behind simulated connections: the counterpart of GrpcCoordinatorService.
+// A run's coordinator behind simulated connections: the counterpart of GrpcCoordinatorService.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_COORDINATOR_H_
@@ -30,7 +30,7 @@ class SimulatedCoordinator {
     std::function<void(Rank, const control::SavedPart&)> on_part;
   };
 
-  // `processes`: by rank; its own is that of rank 0.
+  // `processes`: by rank; its own is that of the options' own registration.
   SimulatedCoordinator(CoordinatorOptions options, RunToken token, SimulatedNetwork* network,
                        const std::vector<Process*>& processes, Sinks sinks);
 

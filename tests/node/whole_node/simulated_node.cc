@@ -186,7 +186,7 @@ control::Registration SimulatedNode::Registration() const {
   return registration;
 }
 
-void SimulatedNode::MakeCoordinator() {
+void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession) {
   reported_.resize(plan().nodes);
   desk_.emplace(CheckpointDeskOptions{
       .nodes = plan().nodes, .rounds = plan().rounds, .saved = nullptr, .evaluated = [](Round) {
@@ -198,6 +198,8 @@ void SimulatedNode::MakeCoordinator() {
                          .run_id = "simulated",
                          .round_limit = horizon_.limit(),
                          .resilient = plan().resilient,
+                         .role_moves = plan().role_moves,
+                         .succession = std::move(succession),
                          .budget = Budget(plan()),
                          .checkpoints = Checkpoints(),
                          .rendezvous_timeout = plan().rendezvous_timeout,
@@ -234,7 +236,13 @@ void SimulatedNode::Start() {
   MakeObjective();
   MakeRunner();
   MakeTransport();
-  if (rank_ == 0) MakeCoordinator();
+  if (rank_ == 0) {
+    MakeCoordinator(std::nullopt);
+    if (plan().role_moves) {
+      fence_ = *world_->store->Take(rank_);
+      KeepRole();
+    }
+  }
   line_.emplace(
       ControlLineOptions{
           .coordinator = "node0:1",
@@ -245,10 +253,12 @@ void SimulatedNode::Start() {
           .largest_growth = plan().batch_schedule.empty() ? 0 : Beforehand(plan()).MostPasses(),
           .resilient = plan().resilient,
           .saves_on_call = plan().checkpoint_every.has_value(),
-          .mended = rank_ != 0},
+          .mended = rank_ != 0,
+          .role_moves = plan().role_moves && rank_ != 0,
+          .rank = rank_},
       now());
-  rank_zero_watch_.emplace(world_->network, process(), world_->processes, [this](Rank) {
-    line_->OnGone("nobody listens there any more");
+  rank_zero_watch_.emplace(world_->network, process(), world_->processes, [this](Rank rank) {
+    if (rank == line_->holder()) line_->OnGone("nobody listens there any more");
     rank_zero_watch_->Watch({});
   });
   deadline_ = now() + plan().rendezvous_timeout;
@@ -270,7 +280,7 @@ void SimulatedNode::Connect() {
   *report.mutable_registration() = Registration();
   line_->OnConnecting(now(), report.mutable_registration());
   Prove(Token(), report.mutable_registration());
-  control_ = world_->network->Connect(process(), world_->processes[0],
+  control_ = world_->network->Connect(process(), world_->processes[line_->holder()],
                                       SimulatedCoordinator::kService, kControlWindow);
   control_->Read(Connection::End::kCaller,
                  {.on_message =
@@ -290,7 +300,7 @@ void SimulatedNode::OnControlClosed(const Connection* connection, const absl::St
   if (connection != control_.get()) return;
   line_->OnClosed(why.ok() ? "closed" : std::string(why.message()), now());
   if (line_->reconnect_at() && stage_ < Stage::kLeaving) {
-    if (line_->interrupted()) rank_zero_watch_->Watch({0});
+    if (line_->interrupted()) rank_zero_watch_->Watch({line_->holder()});
     return process()->After(*line_->reconnect_at() - now(), [this] {
       if (line_->reconnect_at() && !line_->verdict() && stage_ < Stage::kLeaving) Connect();
     });
@@ -360,8 +370,69 @@ void SimulatedNode::EndWithCheckpoint(absl::Status why) {
   Tell(std::move(report));
 }
 
+void SimulatedNode::KeepRole() {
+  if (stage_ >= Stage::kLeaving) return;
+  if (!world_->store->Keep(fence_)) {
+    // The store had lost sight of it; unless somebody was faster, nothing has happened.
+    const std::optional<int64_t> fence = world_->store->Take(rank_);
+    if (!fence) {
+      return Interrupt(WithFailure(absl::AbortedError("another has the role"), Failure::kPeerLost));
+    }
+    fence_ = *fence;
+  }
+  process()->After(world_->store->time_to_live() / 3, [this] { KeepRole(); });
+}
+
+void SimulatedNode::SeekCoordinator() {
+  if (!line_->orphaned() || stage_ >= Stage::kAsking || end_) {
+    seeking_ = false;
+    return GiveUpCoordinator();
+  }
+  if (world_->store->ended()) {
+    seeking_ = false;
+    return line_->EndAsFound(*world_->store->ended());
+  }
+  const std::optional<SimulatedStore::Holder> holder = world_->store->holder();
+  if (holder && holder->fence > last_fence_) return GoOnWith(*holder);
+  if (!holder) return TakeRole();
+  if (now() >= seek_until_) {
+    seeking_ = false;
+    return GiveUpCoordinator();
+  }
+  process()->After(milliseconds(50), [this] { SeekCoordinator(); });
+}
+
+void SimulatedNode::GiveUpCoordinator() {
+  if (line_->orphaned()) line_->End(*line_->orphaned());
+}
+
+void SimulatedNode::GoOnWith(SimulatedStore::Holder holder) {
+  Say(absl::StrCat("goes on with the coordinator of rank ", holder.rank));
+  last_fence_ = holder.fence;
+  seeking_ = false;
+  line_->Adopt(holder.rank, absl::StrCat("node", holder.rank, ":1"), now());
+  Connect();
+}
+
+void SimulatedNode::TakeRole() {
+  fence_ = *world_->store->Take(rank_);
+  Say("takes the role");
+  SuccessionOptions succession{.lost = line_->holder()};
+  for (Rank rank = 0; rank < plan().nodes; ++rank) {
+    succession.addresses.push_back(absl::StrCat("node", rank, ":1"));
+  }
+  MakeCoordinator(std::move(succession));
+  KeepRole();
+  GoOnWith({rank_, fence_});
+}
+
 void SimulatedNode::Live() {
   HearControl();
+  if (line_ && line_->orphaned() && !std::exchange(seeking_, true)) {
+    Say(absl::StrCat("has lost its coordinator: ", line_->orphaned()->ToString()));
+    seek_until_ = now() + world_->store->time_to_live() + plan().peer_timeout;
+    process()->After(milliseconds(10 * rank_), [this] { SeekCoordinator(); });
+  }
   switch (stage_) {
     case Stage::kJoining:
       return Join();
@@ -373,7 +444,10 @@ void SimulatedNode::Live() {
       if (end_) end_->ok() ? Leave(*end_) : Fail(*end_);
       return;
     case Stage::kAsking:
-      if (line_->verdict() || now() >= deadline_) Leave(line_->Conclude(status_));
+      // Without a coordinator nobody knows better.
+      if (line_->verdict() || line_->orphaned() || now() >= deadline_) {
+        Leave(line_->Conclude(status_));
+      }
       return;
     case Stage::kLeaving:
       return TryToGo();
@@ -414,7 +488,8 @@ void SimulatedNode::Obey(const control::Directive& decree) {
   if (decree.has_prepare()) return runner_->Prepare(decree.prepare().ballot());
   const control::View& view = decree.view();
   Say(absl::StrCat("hears of view ", view.epoch(), " from round ", view.from()));
-  runner_->ChangeView(ViewOf(view), view.has_again() ? std::optional(view.again()) : std::nullopt);
+  runner_->ChangeView(ViewOf(view), view.has_again() ? std::optional(view.again()) : std::nullopt,
+                      view.lead());
 }
 
 void SimulatedNode::Join() {
@@ -491,6 +566,10 @@ void SimulatedNode::Leave(absl::Status status) {
   status_ = std::move(status);
   stage_ = Stage::kLeaving;
   deadline_ = now() + (coordinator_ ? coordinator_->coordinator().Patience() : milliseconds(0));
+  if (plan().role_moves && coordinator_ && !coordinator_->coordinator().resigned()) {
+    world_->store->EndRun(status_);
+  }
+  if (fence_ > 0) world_->store->Release(fence_);
   control_->Finish(Connection::End::kCaller, absl::OkStatus());
   TryToGo();
 }

@@ -29,6 +29,7 @@
 #include "tests/node/whole_node/simulated_coordinator.h"
 #include "tests/node/whole_node/simulated_network.h"
 #include "tests/node/whole_node/simulated_port_watch.h"
+#include "tests/node/whole_node/simulated_store.h"
 #include "tests/node/whole_node/simulated_transport.h"
 #include "tests/testing/function_objective.h"
 
@@ -40,6 +41,7 @@ class SimulatedNode final : public RunObserver {
   struct World {
     const RunPlan* plan;
     SimulatedNetwork* network;
+    SimulatedStore* store;
     std::vector<Process*> processes;
     std::function<void(const std::string&)> log;
   };
@@ -69,6 +71,8 @@ class SimulatedNode final : public RunObserver {
   const std::vector<AveragedModel>& averages() const { return averages_; }
   // After which rounds it has saved what it has.
   const std::vector<Round>& saved() const { return saved_; }
+  // Whether it has had rank 0's role.
+  bool coordinates() const { return coordinator_ != nullptr; }
   // At rank 0: the rounds that each rank has reported, in the order of arrival.
   const std::vector<std::vector<Round>>& reported() const { return reported_; }
 
@@ -98,7 +102,7 @@ class SimulatedNode final : public RunObserver {
   void MakeObjective();
   void MakeRunner();
   void MakeTransport();
-  void MakeCoordinator();
+  void MakeCoordinator(std::optional<SuccessionOptions> succession);
   std::optional<CheckpointCallsOptions> Checkpoints() const;
   // Rank 0: a node has its part of a checkpoint.
   void OnPart(Rank rank, const control::SavedPart& part);
@@ -114,6 +118,15 @@ class SimulatedNode final : public RunObserver {
   void Report(const control::Report& report);
   void ReportFailure(Rank culprit, const absl::Status& why);
   void SchedulePulse();
+
+  // Where the role moves: whoever has it keeps it, or ends.
+  void KeepRole();
+  // The coordinator is lost: who has the role now, or takes it.
+  void SeekCoordinator();
+  void GoOnWith(SimulatedStore::Holder holder);
+  void TakeRole();
+  // What the lost coordinator has said is of no use without it.
+  void GiveUpCoordinator();
 
   // Takes the next steps, after any event.
   void Live();
@@ -145,6 +158,10 @@ class SimulatedNode final : public RunObserver {
   std::optional<ControlLine> line_;
   std::optional<SimulatedPortWatch> rank_zero_watch_;
   std::shared_ptr<Connection> control_;
+  int64_t fence_ = 0;       // of its role
+  int64_t last_fence_ = 1;  // of the role of the coordinator that it has
+  bool seeking_ = false;
+  SteadyTime seek_until_;
   std::string last_error_ = "no answer";
 
   Stage stage_ = Stage::kJoining;

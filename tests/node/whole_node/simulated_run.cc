@@ -23,7 +23,8 @@ bool IsOf(const Fault& fault, Fault::Kind kind, Rank rank) {
 SimulatedRun::SimulatedRun(RunPlan plan, std::function<void(const std::string&)> log)
     : plan_(std::move(plan)),
       network_({.latency = plan_.latency, .jitter = plan_.jitter}, plan_.seed, &time_),
-      world_{.plan = &plan_, .network = &network_, .processes = {}, .log = {}} {
+      store_(&time_, plan_.peer_timeout / 2),
+      world_{.plan = &plan_, .network = &network_, .store = &store_, .processes = {}, .log = {}} {
   if (log) {
     world_.log = [this, log = std::move(log)](const std::string& line) {
       log(absl::StrFormat("%10.6f  %s", std::chrono::duration<double>(elapsed()).count(), line));

@@ -15,6 +15,7 @@
 #include "tests/node/whole_node/run_plan.h"
 #include "tests/node/whole_node/simulated_network.h"
 #include "tests/node/whole_node/simulated_node.h"
+#include "tests/node/whole_node/simulated_store.h"
 #include "tests/node/whole_node/virtual_time.h"
 
 namespace grapevine::testing {
@@ -52,6 +53,7 @@ class SimulatedRun {
   const RunPlan plan_;
   VirtualTime time_;
   SimulatedNetwork network_;
+  SimulatedStore store_;
   std::vector<std::unique_ptr<Process>> processes_;
   SimulatedNode::World world_;
   std::vector<std::unique_ptr<SimulatedNode>> nodes_;

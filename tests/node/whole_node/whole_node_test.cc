@@ -486,6 +486,82 @@ void ExpectThatTheLivingGoOn(const RunPlan& plan, SimulatedRun& run) {
   for (size_t i = 0; i < mean.size(); ++i) ASSERT_NEAR(last.model.span()[i], mean[i], 1e-4);
 }
 
+// Half of the runs are so long that the role moves, and more befalls them, while they train.
+RunPlan WithStore(RunPlan plan) {
+  plan.role_moves = true;
+  plan.target_met_in.reset();
+  if (plan.seed % 2 == 0) return plan;
+  plan.rounds *= 3;
+  plan.gradient = std::chrono::milliseconds(100 + plan.seed % 400);
+  return plan;
+}
+
+// The same where rank 0 dies as well: the role goes to somebody who is left, as often as it takes.
+void ExpectThatAnotherTakesOver(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_TRUE(run.RunUntil([&] {
+    for (Rank rank = 0; rank < plan.nodes; ++rank) {
+      if (run.node(rank).State().starts_with("joining")) return false;
+    }
+    return true;
+  }));
+  const std::chrono::nanoseconds begun = run.elapsed();
+  std::vector<bool> spared(plan.nodes, true);
+  std::vector<bool> apart(plan.nodes, false);
+  Round furthest = 0;  // of those who die
+  const std::vector<Fault> deaths = DeathsOfAny(plan);
+  std::vector<Fault> faults = BrokenControl(plan, deaths);
+  faults.insert(faults.end(), deaths.begin(), deaths.end());
+  std::ranges::sort(faults, {}, &Fault::at);
+  for (const Fault& fault : faults) {
+    run.RunUntil(begun + fault.at);
+    if (!IsMended(plan, fault)) {
+      furthest = std::max(furthest, run.node(fault.a).round());
+      spared[fault.a] = false;
+      apart[fault.a] = fault.kind == Fault::Kind::kCut || fault.kind == Fault::Kind::kCutControl;
+    }
+    run.Happen(fault);
+  }
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  std::vector<Rank> living;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    SCOPED_TRACE(absl::StrCat("rank ", rank));
+    const std::optional<absl::Status>& ending = run.node(rank).ending();
+    if (spared[rank]) {
+      ASSERT_EQ(*ending, absl::OkStatus());
+    } else if (apart[rank] && !ending->ok()) {
+      ASSERT_EQ(FailureOf(*ending), Failure::kPeerLost);
+    }
+    if (!spared[rank] && !(apart[rank] && ending->ok())) {
+      furthest = std::max(furthest, run.node(rank).round());
+      continue;
+    }
+    living.push_back(rank);
+    ASSERT_EQ(run.node(rank).round(), plan.rounds);
+  }
+  // The last round has been evaluated, at whoever had the role then.
+  const AveragedModel* last = nullptr;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    const auto& averages = run.node(rank).averages();
+    if (!averages.empty() && averages.back().round == plan.rounds) last = &averages.back();
+  }
+  ASSERT_NE(last, nullptr);
+  if (furthest >= plan.rounds) return;
+  const std::vector<double> mean = MeanModel(run, living);
+  for (size_t i = 0; i < mean.size(); ++i) ASSERT_NEAR(last->model.span()[i], mean[i], 1e-4);
+}
+
+TEST(WholeNode, AnotherTakesTheRoleOverWhoeverDiesWhen) {
+  int moved = 0;
+  ForEverySeed([](uint64_t seed) { return WithStore(MortalPlan(seed)); },
+               [&moved](const RunPlan& plan, SimulatedRun& run) {
+                 ExpectThatAnotherTakesOver(plan, run);
+                 for (Rank rank = 1; rank < plan.nodes; ++rank) {
+                   moved += run.node(rank).coordinates();
+                 }
+               });
+  EXPECT_GT(moved, 0);
+}
+
 TEST(WholeNode, TheLivingGoOnWhoeverDiesWhen) { ForEverySeed(MortalPlan, ExpectThatTheLivingGoOn); }
 
 TEST(WholeNode, OneThatIsLostEndsAllWithOneVerdict) { ForEverySeed(FatalPlan, ExpectOneVerdict); }
