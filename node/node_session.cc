@@ -21,6 +21,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// How long each rank lets the ones before it be first to take a role.
+constexpr std::chrono::milliseconds kPrecedence{20};
+constexpr std::chrono::milliseconds kMostDelay{1000};
+
 // Tells two processes with the same rank apart; not part of any result.
 uint64_t ProcessNonce() {
   std::random_device device;
@@ -72,7 +76,6 @@ absl::Status NodeSession::Run(std::function<absl::Status(float* replica)> initia
   trained_ = status.ok();
   if (status.ok()) status = callbacks_.on_trained(runner_->model());
   if (status.ok()) status = SayDone();
-  if (status.ok() && coordinator_) status = Conclude();
   if (status.ok()) status = AwaitEnd();
   if (!status.ok()) {
     status = Verdict(Cause(status));
@@ -105,28 +108,13 @@ absl::Status NodeSession::Listen() {
     ApplyServerArguments(builder, IsLoopback(options_.bind.host));
   });
   if (options_.rank == 0) {
-    coordinator_ = std::make_unique<GrpcCoordinatorService>(
-        CoordinatorOptions{.own = Registration(),
-                           .run_id = options_.run_id,
-                           .round_limit = options_.first_limit,
-                           .resumed = options_.resumed,
-                           .resilient = options_.resilient,
-                           .min_nodes = options_.min_nodes,
-                           .budget = options_.budget,
-                           .checkpoints = options_.checkpoints,
-                           .rendezvous_timeout = options_.rendezvous_timeout,
-                           .peer_timeout = options_.peer_timeout,
-                           .step_timeout = options_.step_timeout},
-        GrpcCoordinatorService::Sinks{.on_metrics = callbacks_.on_metrics,
-                                      .on_notice = callbacks_.on_notice,
-                                      .on_all_done = [this] { OnAllDone(); },
-                                      .on_part = callbacks_.on_part,
-                                      .on_gathered = callbacks_.on_gathered,
-                                      .on_lost = callbacks_.on_lost,
-                                      .on_called = callbacks_.on_called},
-        options_.token, options_.credentials.names());
+    coordinator_ = MakeCoordinator(std::nullopt);
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
+  } else if (role() != nullptr) {
+    door_ = std::make_unique<GrpcControlDoor>();
+    services.push_back(
+        [this](grpc::ServerBuilder& builder) { builder.RegisterService(door_.get()); });
   }
   ASSIGN_OR_RETURN(server_, GrpcServer::Start({.bind = options_.bind,
                                                .nodes = options_.size,
@@ -139,9 +127,48 @@ absl::Status NodeSession::Listen() {
   return options_.rank == 0 ? Announce() : absl::OkStatus();
 }
 
+CoordinatorOptions NodeSession::Coordination(std::optional<SuccessionOptions> succession) const {
+  return {.own = Registration(),
+          .run_id = succession ? run_id_ : options_.run_id,
+          .round_limit = options_.first_limit,
+          .resumed = options_.resumed,
+          .resilient = options_.resilient,
+          .min_nodes = options_.min_nodes,
+          .role_moves = role() != nullptr,
+          .succession = std::move(succession),
+          .budget = options_.budget,
+          .checkpoints = options_.checkpoints,
+          .rendezvous_timeout = options_.rendezvous_timeout,
+          .peer_timeout = options_.peer_timeout,
+          .step_timeout = options_.step_timeout};
+}
+
+std::unique_ptr<GrpcCoordinatorService> NodeSession::MakeCoordinator(
+    std::optional<SuccessionOptions> succession) {
+  return std::make_unique<GrpcCoordinatorService>(
+      Coordination(std::move(succession)),
+      GrpcCoordinatorService::Sinks{.on_metrics = callbacks_.on_metrics,
+                                    .on_notice = callbacks_.on_notice,
+                                    .on_all_done = [this] { OnAllDone(); },
+                                    .on_part = callbacks_.on_part,
+                                    .on_gathered = callbacks_.on_gathered,
+                                    .on_lost = callbacks_.on_lost,
+                                    .on_called = callbacks_.on_called},
+      options_.token, options_.credentials.names());
+}
+
+MovingRole* NodeSession::role() const {
+  return options_.role == nullptr ? nullptr : options_.role->moving_role();
+}
+
 absl::Status NodeSession::Announce() {
-  if (options_.discovery == nullptr) return absl::OkStatus();
-  return options_.discovery->Announce({.run_id = options_.run_id, .advertised = advertised_},
+  Discovery* const place =
+      options_.discovery != nullptr ? options_.discovery.get() : options_.role.get();
+  if (place == nullptr) return absl::OkStatus();
+  if (role() != nullptr) {
+    role()->OnSuperseded([this](const absl::Status& why) { Interrupt(why); });
+  }
+  return place->Announce({.run_id = options_.run_id, .advertised = advertised_},
                                       rendezvous_deadline_, [this] { return Ended(); });
 }
 
@@ -171,7 +198,8 @@ control::Registration NodeSession::Registration() const {
 }
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
-  if (options_.rank == 0) return server_->InProcessChannel();
+  MutexLock lock(place_mutex_);
+  if (options_.rank == holder_) return server_->InProcessChannel();
   ASSIGN_OR_RETURN(std::shared_ptr<grpc::ChannelCredentials> channel,
                    options_.credentials.ForChannel(coordinator_at_.address.host));
   grpc::ChannelArguments arguments;
@@ -179,7 +207,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
   if (!coordinator_at_.certified_name.empty()) {
     arguments.SetSslTargetNameOverride(coordinator_at_.certified_name);
   }
-  RequireRank(options_.credentials.names(), 0, &arguments);
+  RequireRank(options_.credentials.names(), holder_, &arguments);
   // Its connection is its own, as one that broke is not to be used again.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(FormatHostAddress(coordinator_at_.address), channel, arguments);
@@ -206,22 +234,29 @@ absl::StatusOr<control::Roster> NodeSession::AwaitRoster() {
 }
 
 absl::Status NodeSession::Join() {
-  ASSIGN_OR_RETURN(coordinator_at_, FindCoordinator());
+  ASSIGN_OR_RETURN(const FoundCoordinator found, FindCoordinator());
+  {
+    MutexLock lock(place_mutex_);
+    coordinator_at_ = found;
+  }
   ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel, ControlChannel());
   control_ = std::make_unique<GrpcControlClient>(
       channel,
-      ControlLineOptions{.coordinator = FormatHostAddress(coordinator_at_.address),
+      ControlLineOptions{.coordinator = FormatHostAddress(found.address),
                          .peer_timeout = options_.peer_timeout,
                          .world_size = options_.size,
                          .rounds = options_.rounds,
                          .sharing = options_.budget ? options_.budget->workers : 0,
                          .largest_growth = options_.largest_growth,
                          .resilient = options_.resilient,
-                         .saves_on_call = options_.checkpoints.has_value()},
+                         .saves_on_call = options_.checkpoints.has_value(),
+                         .role_moves = door_ != nullptr,
+                         .rank = options_.rank},
       options_.token, Redial());
   ASSIGN_OR_RETURN(control::Roster roster, AwaitRoster());
-  ASSIGN_OR_RETURN(std::vector<std::string> addresses, Dialled(roster, coordinator_at_.address));
-  transport_->Join(roster.run_id(), std::move(addresses));
+  ASSIGN_OR_RETURN(addresses_, Dialled(roster, found.address));
+  run_id_ = roster.run_id();
+  transport_->Join(roster.run_id(), addresses_);
   if (roster.has_resumed()) Settle(roster.resumed());
   SetLimit(roster.round_limit(),
            !options_.budget && !options_.settles_last && roster.round_limit() >= options_.rounds,
@@ -247,6 +282,7 @@ control::Heartbeat NodeSession::Heartbeat() const {
 }
 
 void NodeSession::StartControl() {
+  if (door_ != nullptr) seeker_ = std::thread([this] { SeekCoordinators(); });
   {
     MutexLock lock(mutex_);
     told_ = control_.get();
@@ -258,6 +294,12 @@ void NodeSession::StartControl() {
                    .on_cut = [this](Round round) { runner_->Cut(round); },
                    .on_checkpoint = callbacks_.on_checkpoint,
                    .on_decree = [this](const control::Directive& decree) { OnDecree(decree); },
+                   .on_orphaned =
+                       [this](const absl::Status& why) {
+                         MutexLock lock(mutex_);
+                         orphaned_ = why;
+                         ended_.NotifyAll();
+                       },
                    .on_abort =
                        [this](const absl::Status& verdict) {
                          End(verdict);
@@ -288,7 +330,92 @@ void NodeSession::OnDecree(const control::Directive& decree) {
   }
   if (decree.has_prepare()) return runner_->Prepare(decree.prepare().ballot());
   const control::View& view = decree.view();
-  runner_->ChangeView(ViewOf(view), view.has_again() ? std::optional(view.again()) : std::nullopt);
+  if (door_ != nullptr && view.lead() == options_.rank && !std::exchange(leads_, true)) {
+    callbacks_.on_evaluations_from(view.has_again() ? view.again() : view.from() + 1);
+  }
+  runner_->ChangeView(ViewOf(view), view.has_again() ? std::optional(view.again()) : std::nullopt,
+                      view.lead());
+}
+
+void NodeSession::SeekCoordinators() {
+  while (const std::optional<absl::Status> lost = AwaitLoss()) SeekCoordinator(*lost);
+}
+
+std::optional<absl::Status> NodeSession::AwaitLoss() {
+  MutexLock lock(mutex_);
+  while (!leaving_ && !orphaned_) ended_.WaitUntil(mutex_, Clock::now() + options_.peer_timeout);
+  if (leaving_) return std::nullopt;
+  return std::exchange(orphaned_, std::nullopt);
+}
+
+void NodeSession::SeekCoordinator(const absl::Status& lost) {
+  // Who comes first is not to be asked by all at once.
+  const auto delay = std::min<std::chrono::milliseconds>(options_.rank * kPrecedence, kMostDelay);
+  const absl::StatusOr<MovingRole::Settled> settled = role()->Settle(
+      {.run_id = run_id_,
+       .rank = options_.rank,
+       .advertised = advertised_,
+       .lost = Holder(),
+       .delay = delay},
+      Clock::now() + role()->LongestVacancy() + delay, [this] {
+        MutexLock lock(mutex_);
+        return leaving_ ? absl::CancelledError("this node leaves") : end_.value_or(absl::OkStatus());
+      });
+  if (!Ended().ok()) return;  // for itself
+  if (!settled.ok()) {
+    absl::Status why(lost.code(), absl::StrCat(std::string(lost.message()), "; ",
+                                               std::string(settled.status().message())));
+    return control_->End(WithFailure(std::move(why), FailureOf(lost)));
+  }
+  if (const auto* over = std::get_if<MovingRole::Over>(&*settled)) {
+    return control_->EndAsFound(over->how);
+  }
+  GoOnWith(std::get<MovingRole::Holder>(*settled), lost);
+}
+
+void NodeSession::GoOnWith(const MovingRole::Holder& holder, const absl::Status& lost) {
+  if (holder.rank < 0 || holder.rank >= options_.size ||
+      (coordinator_ != nullptr && holder.rank == options_.rank)) {
+    return control_->End(lost);
+  }
+  if (holder.own) {
+    if (absl::Status status = TakeRole(); !status.ok()) {
+      options_.role->Withdraw();
+      return Interrupt(std::move(status));
+    }
+  }
+  const std::string& address = addresses_[holder.rank];
+  absl::StatusOr<HostAddress> parsed = ParseHostAddress(address);
+  {
+    MutexLock lock(place_mutex_);
+    holder_ = holder.rank;
+    if (parsed.ok()) coordinator_at_ = {*std::move(parsed), ""};
+  }
+  control_->Adopt(holder.rank, address);
+}
+
+absl::Status NodeSession::TakeRole() {
+  LOG(WARNING) << "rank " << options_.rank << " takes over the role of rank " << Holder();
+  role()->OnSuperseded([this](const absl::Status& why) { Interrupt(why); });
+  RETURN_IF_ERROR(callbacks_.on_role());
+  coordinator_ = MakeCoordinator(SuccessionOptions{.lost = Holder(), .addresses = addresses_});
+  door_->Open(coordinator_.get());
+  server_->Offer({kCoordinatorService, ServiceOfRun(run_id_)});
+  return absl::OkStatus();
+}
+
+Rank NodeSession::Holder() const {
+  MutexLock lock(place_mutex_);
+  return holder_;
+}
+
+void NodeSession::StopSeeking() {
+  {
+    MutexLock lock(mutex_);
+    leaving_ = true;
+    ended_.NotifyAll();
+  }
+  if (seeker_.joinable()) seeker_.join();
 }
 
 void NodeSession::End(const absl::Status& how) {
@@ -310,22 +437,21 @@ absl::Status NodeSession::Tell(control::Report last) {
 // The end is announced once the results are written: a node that reports success belongs to a run
 // that has them.
 absl::Status NodeSession::Conclude() {
+  RETURN_IF_ERROR(callbacks_.on_all_done());
+  if (absl::Status ended = Ended(); !ended.ok()) return ended;  // meanwhile
+  coordinator_->Finish();
+  return absl::OkStatus();
+}
+
+// The silence or death of the coordinator's node ends this wait through on_abort, unless the role
+// moves: it may come to this one meanwhile.
+absl::Status NodeSession::AwaitEnd() {
   {
     MutexLock lock(mutex_);
     while (!end_ && !all_done_) ended_.WaitUntil(mutex_, Clock::now() + options_.peer_timeout);
     if (end_) return *end_;
   }
-  RETURN_IF_ERROR(callbacks_.on_all_done());
-  {
-    MutexLock lock(mutex_);
-    if (end_) return *end_;  // meanwhile
-  }
-  coordinator_->Finish();
-  return absl::OkStatus();
-}
-
-absl::Status NodeSession::AwaitEnd() {
-  // Rank 0's silence or death ends this wait through on_abort.
+  RETURN_IF_ERROR(Conclude());
   MutexLock lock(mutex_);
   while (!end_) ended_.WaitUntil(mutex_, Clock::now() + options_.peer_timeout);
   return *end_;
@@ -419,7 +545,14 @@ void NodeSession::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
 }
 
 void NodeSession::TearDown() {
-  if (options_.discovery && options_.rank == 0) options_.discovery->Withdraw();
+  StopSeeking();
+  if (coordinator_ && control_ && role() != nullptr) {
+    role()->OnSuperseded({});
+    // Who is away now may come too late to hear it from this node.
+    if (const auto ended = coordinator_->Ended()) role()->EndRun(RunId(), *ended);
+  }
+  if (options_.discovery && coordinator_) options_.discovery->Withdraw();
+  if (options_.role && coordinator_) options_.role->Withdraw();
   if (coordinator_ && control_ && !coordinator_->AwaitDeparture()) {
     LOG(WARNING) << "not all nodes have acknowledged the end of the run; rank 0 leaves";
   }

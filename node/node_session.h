@@ -11,16 +11,20 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/vector/shared_vector.h"
 #include "node/control/control.pb.h"
 #include "node/control/grpc_control_client.h"
+#include "node/control/grpc_control_door.h"
 #include "node/control/grpc_coordinator_service.h"
 #include "node/control/node_metrics.h"
 #include "node/discovery/discovery.h"
+#include "node/discovery/moving_role.h"
 #include "node/identity/authentication.h"
 #include "node/identity/host_address.h"
 #include "node/runner/runner.h"
@@ -37,6 +41,10 @@ struct NodeSessionOptions {
   HostAddress coordinator;  // where to find rank 0, unless `discovery` does
   // How rank 0 is found; null: its address is known.
   std::shared_ptr<Discovery> discovery = nullptr;
+  // Where rank 0's role is kept, which another node takes over when rank 0 is lost
+  // (Discovery::moving_role); null: it does not move. Where `discovery` does, the same. Needs
+  // `resilient`, and neither checkpoints nor a budget.
+  std::shared_ptr<Discovery> role = nullptr;
   HostAddress bind{"127.0.0.1", 0};
   HostAddress advertise;  // empty parts are taken from the bound address
   GrpcCredentials credentials;
@@ -91,6 +99,12 @@ struct NodeSessionCallbacks {
   std::function<absl::Status()> on_gathered = [] { return absl::OkStatus(); };
   // All nodes have joined, and the run goes on from there; before on_start.
   std::function<absl::Status(const control::Resumed&)> on_resumed = {};
+  // This node is to have rank 0's role from now on, which somebody else had; on_metrics and the
+  // like follow. An error: it cannot. From a thread of its own; may take a moment.
+  std::function<absl::Status()> on_role = [] { return absl::OkStatus(); };
+  // Where this node has the role of another that is lost: averaged models come from this round on,
+  // and that of no round before. Before the runner hears of the view; must not wait.
+  std::function<void(Round)> on_evaluations_from = [](Round) {};
   // All nodes have joined; training begins.
   std::function<absl::Status()> on_start;
   // This node has trained: evaluate and write, before it reports that it is done.
@@ -166,9 +180,25 @@ class NodeSession {
   absl::Status TellIfItRuns(control::Report report);
   absl::Status Tell(control::Report last);
   absl::Status SayDone();
-  // Rank 0: once all are done, writes the results and announces the end.
+  // Whoever has the role: once all are done, writes the results and announces the end.
   absl::Status Conclude();
   absl::Status AwaitEnd();
+  CoordinatorOptions Coordination(std::optional<SuccessionOptions> succession) const;
+  std::unique_ptr<GrpcCoordinatorService> MakeCoordinator(
+      std::optional<SuccessionOptions> succession);
+
+  // Where the role moves, on a thread of its own: sees to it that this node has a coordinator.
+  void SeekCoordinators();
+  std::optional<absl::Status> AwaitLoss();
+  void SeekCoordinator(const absl::Status& lost);
+  void GoOnWith(const MovingRole::Holder& holder, const absl::Status& lost);
+  // Its own, if it has taken the role.
+  absl::Status TakeRole();
+  void StopSeeking();
+  MovingRole* role() const;
+  // Who had the role last, as far as this node knows.
+  Rank Holder() const;
+  const std::string& RunId() const { return options_.rank == 0 ? options_.run_id : run_id_; }
   void OnAllDone();
   // What ended the run for this node: `symptom` may be only a consequence.
   absl::Status Cause(const absl::Status& symptom);
@@ -182,10 +212,12 @@ class NodeSession {
   const uint64_t process_;  // tells it from another one with its rank
 
   HostAddress advertised_;
-  FoundCoordinator coordinator_at_;  // once it is known
+  std::string run_id_;                  // once it has joined
+  std::vector<std::string> addresses_;  // likewise, by rank
   std::chrono::steady_clock::time_point rendezvous_deadline_;
   std::unique_ptr<GrpcTransport> transport_;
-  std::unique_ptr<GrpcCoordinatorService> coordinator_;
+  std::unique_ptr<GrpcCoordinatorService> coordinator_;  // where this node has the role
+  std::unique_ptr<GrpcControlDoor> door_;                // where it may have it later
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<GrpcControlClient> control_;
   std::optional<control::Resumed> resumed_;  // once it has joined
@@ -200,6 +232,15 @@ class NodeSession {
   bool joining_ ABSL_GUARDED_BY(mutex_) = false;   // control_ exists, and waits for the others
   GrpcControlClient* told_ ABSL_GUARDED_BY(mutex_) = nullptr;  // control_, while parts are reported
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> orphaned_ ABSL_GUARDED_BY(mutex_);  // not looked at yet
+  bool leaving_ ABSL_GUARDED_BY(mutex_) = false;
+
+  // Taken under the control client's lock; no other is under it.
+  mutable Mutex place_mutex_;
+  FoundCoordinator coordinator_at_ ABSL_GUARDED_BY(place_mutex_);  // once it is known
+  Rank holder_ ABSL_GUARDED_BY(place_mutex_) = 0;                  // whose it is
+  bool leads_ = false;  // the models of a view are put together here; the client's thread
+  std::thread seeker_;
 };
 
 // For a rank 0 that cannot begin (its --out exists, its data are missing): tells the waiting nodes

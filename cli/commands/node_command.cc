@@ -114,6 +114,8 @@ std::string NewRunId() {
   return absl::StrCat(absl::Hex(uint64_t{device()} << 32 | device(), absl::kZeroPad16));
 }
 
+bool Launched() { return std::getenv(kLaunchedVariable) != nullptr; }
+
 // A node's own file, where all nodes have the same command.
 std::string OfRank(const std::string& file, Rank rank) {
   return absl::StrReplaceAll(file, {{"{rank}", absl::StrCat(rank)}});
@@ -138,11 +140,16 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   RETURN_IF_ERROR(credentials.ForServer(addresses.bind.host).status());
   options.session.token = RunToken(std::move(token));
   const bool exposed = options.session.token.given() || config.insecure();
-  ASSIGN_OR_RETURN(options.session.discovery,
-                   MakeDiscovery(place, {.credentials = credentials,
-                                         .token = options.session.token,
-                                         .peer_timeout = ResolvedTimeout(config.peer_timeout()),
-                                         .loopback_only = !exposed}));
+  const DiscoveryOptions looking{.credentials = credentials,
+                                 .token = options.session.token,
+                                 .peer_timeout = ResolvedTimeout(config.peer_timeout()),
+                                 .loopback_only = !exposed,
+                                 .role_moves = config.on_failure() == "shrink"};
+  ASSIGN_OR_RETURN(options.session.discovery, MakeDiscovery(place, looking));
+  const char* const folder = std::getenv(kRoleVariable);
+  options.session.role = Launched() && folder != nullptr && looking.role_moves
+                             ? KeepRoleIn(folder, looking)
+                             : options.session.discovery;
   options.session.credentials = std::move(credentials);
   options.pauses = InheritedDescriptor(kPauseDescriptorVariable);
   options.on_listening = [](const HostAddress& address) {
@@ -151,8 +158,6 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   };
   return options;
 }
-
-bool Launched() { return std::getenv(kLaunchedVariable) != nullptr; }
 
 // A launcher has made the run directory already, and holds its lock; in a cluster rank 0 does. No
 // lock for the others: they may share the directory.

@@ -3,11 +3,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -52,6 +55,7 @@ struct Plan {
   std::string header;
   Round rounds;
   ProgressGoal goal;
+  bool role_moves;  // rank 0's, to another node when it is lost
 };
 
 absl::StatusOr<Plan> MakePlan(const Config& config) {
@@ -61,7 +65,8 @@ absl::StatusOr<Plan> MakePlan(const Config& config) {
   const Round rounds = experiment->rounds();
   return Plan{Opening(*experiment) + GoesOnText(checkpoint),
               rounds,
-              {rounds, experiment->plan().Epoch(rounds)}};
+              {rounds, experiment->plan().Epoch(rounds)},
+              experiment->role_moves()};
 }
 
 // What config.textproto leaves out because it is about this process.
@@ -79,8 +84,28 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
   return arguments;
 }
 
-absl::Status LaunchNodes(const Config& config, const std::string& run, ProgressDisplay& display) {
+// Where the nodes of a run keep rank 0's role, while it lasts.
+class RoleFolder {
+ public:
+  RoleFolder(const std::string& run, bool wanted) : path_(wanted ? run + "/.role" : "") { Remove(); }
+  ~RoleFolder() { Remove(); }
+  const std::string& path() const { return path_; }
+
+ private:
+  void Remove() const {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+
+  const std::string path_;
+};
+
+absl::Status LaunchNodes(const Config& config, bool role_moves, const std::string& run,
+                         ProgressDisplay& display) {
   ASSIGN_OR_RETURN(const std::string token, DrawToken());
+  const RoleFolder role(run, role_moves);
+  std::map<std::string, std::string> environment = {{kTokenVariable, token}};
+  if (role_moves) environment[kRoleVariable] = role.path();
   bool interrupted = false;
   std::optional<std::chrono::milliseconds> saving;
   if (config.has_checkpoint_every()) saving = kSavingPatience + kEndAfterSaving;
@@ -89,9 +114,10 @@ absl::Status LaunchNodes(const Config& config, const std::string& run, ProgressD
                           .finish_timeout = ResolvedTimeout(config.step_timeout()),
                           .saving_grace = saving,
                           .echo = kTerminationEcho,
-                          .survives = config.on_failure() == "shrink"},
+                          .survives = config.on_failure() == "shrink",
+                          .role_moves = role_moves},
                  .arguments = NodeArguments(config, run),
-                 .environment = {{kTokenVariable, token}},
+                 .environment = environment,
                  .pauses = config.chaos_size() > 0},
                 {.on_line =
                      [&](Rank rank, bool errors, std::string_view line) {
@@ -108,7 +134,7 @@ absl::Status LaunchNodes(const Config& config, const std::string& run, ProgressD
 }
 
 // A reader that stalls, or disappears, holds up neither the nodes nor the launcher.
-absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std::string& run) {
+absl::Status RunNodes(const Config& config, const Plan& plan, const std::string& run) {
   const bool json = config.log_format() == "json";
   const auto note = [json](int64_t dropped) { return DroppedLines(dropped, json); };
   BackgroundWriter out(STDOUT_FILENO, "the standard output", note);
@@ -116,9 +142,9 @@ absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std:
   absl::Status status;
   {
     ProgressDisplay display(
-        TerminalOptions(goal, json), [&](std::string text) { out.Write(std::move(text)); },
+        TerminalOptions(plan.goal, json), [&](std::string text) { out.Write(std::move(text)); },
         [&](std::string text) { errors.Write(std::move(text)); });
-    status = LaunchNodes(config, run, display);
+    status = LaunchNodes(config, plan.role_moves, run, display);
   }
   const absl::Status written = AsOutputStatus(out.Drain());
   return status.ok() ? written : status;
@@ -139,7 +165,7 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   RETURN_IF_ERROR(WriteOutputFile(ConfigPath(run), ConfigFileText(config)));
   std::cout << plan.header << "run directory: " << run << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
-  if (absl::Status status = RunNodes(config, plan.goal, run); !status.ok()) {
+  if (absl::Status status = RunNodes(config, plan, run); !status.ok()) {
     return NamingCheckpoint(run, plan.rounds, status);
   }
   ASSIGN_OR_RETURN(const std::string closing, Closing(config, run));

@@ -24,6 +24,7 @@ constexpr const char* kOthers[] = {
     kLaunchedVariable,            // of the launcher, to its children
     kPortDescriptorVariable,      // likewise
     kProgressDescriptorVariable,  // likewise
+    kRoleVariable,                // likewise
     kPauseDescriptorVariable,     // likewise
     "GRAPEVINE_DATA",             // of the tests: where real data are
     "GRAPEVINE_CUDA",             // of the build: with GPUs or without

@@ -291,6 +291,11 @@ std::unique_ptr<ViewMixing> Experiment::NewViews() const {
                           .usable = UsableWeights(config_.algorithm())});
 }
 
+bool Experiment::role_moves() const {
+  return shrinks() && has_rounds() && !config_.has_target_accuracy() && !plan_.batches.plateau() &&
+         !config_.has_checkpoint_every() && !config_.has_resume();
+}
+
 absl::Status Experiment::CheckFailurePolicy() const {
   if (!shrinks() || IsResilient(config_.algorithm())) return absl::OkStatus();
   return UsageError(

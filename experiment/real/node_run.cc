@@ -14,6 +14,7 @@
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/experiment_results.h"
 #include "experiment/core/run_checkpoints.h"
+#include "experiment/real/run_succession.h"
 #include "kernels/passes/sketch.h"
 #include "model/problem/averaged_model.h"
 #include "run/checkpoint/checkpoint_directory.h"
@@ -271,10 +272,24 @@ absl::Status NodeRun::Prepare() {
   if (every_) RETURN_IF_ERROR(PrepareCheckpoints());
   if (!coordinates_) return absl::OkStatus();
   if (!resumed_) RETURN_IF_ERROR(OpenRunMetrics());
+  PrepareEvaluations();
+  return absl::OkStatus();
+}
+
+void NodeRun::PrepareEvaluations() {
   evaluations_ = std::make_unique<EvaluationThread>(
       [this](const AveragedModel& average) { return Evaluate(average); },
       [this] { runner_->OnAverageDone(); },
       [this](const absl::Status& why) { session_->Interrupt(why); });
+}
+
+absl::Status NodeRun::OnRole() {
+  PrepareCollector();
+  ASSIGN_OR_RETURN(InheritedRun run, InheritRun(options_.run_directory, experiment_->config()));
+  collector_->TakeOver(run.measured, std::move(run.bytes_sent));
+  RETURN_IF_ERROR(OpenRunMetrics());
+  PrepareEvaluations();
+  coordinates_ = true;
   return absl::OkStatus();
 }
 
@@ -316,6 +331,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.resilient = experiment_->shrinks();
   session.min_nodes = config.min_nodes();
   session.settles_last = settles_last();
+  if (!experiment_->role_moves()) session.role = nullptr;
   session.parts = own_parts_;
   session.resumed = resumed_;
   for (const control::Agreement& agreement : Agreements(CheckpointIdentity(config, every_))) {
@@ -362,6 +378,8 @@ NodeSessionCallbacks NodeRun::Callbacks() {
               },
           .on_gathered = [this] { return OnGathered(); },
           .on_resumed = [this](const control::Resumed& resumed) { return OnResumed(resumed); },
+          .on_role = [this] { return OnRole(); },
+          .on_evaluations_from = [this](Round round) { collector_->NoEvaluationsBefore(round); },
           .on_start = [this] { return OnStart(); },
           .on_trained = [this](const SharedVector& model) { return OnTrained(model); },
           .on_all_done = [this] { return WriteResults(); }};
@@ -530,12 +548,19 @@ absl::Status NodeRun::Evaluate(const AveragedModel& average) {
   const absl::StatusOr<EvaluationRecord> evaluation = EvaluateAverage(average, *evaluator_);
   if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
   const bool met_before = horizon_.reached();
-  if (horizon_.OnEvaluation(*evaluation)) {
-    session_->ExtendRoundLimit(horizon_.limit(), horizon_.final(), horizon_.growth());
-  }
+  const bool moved = horizon_.OnEvaluation(*evaluation);
+  // Once the end is settled, nobody else could evaluate that model.
+  const bool written_first = experiment_->role_moves() && horizon_.final();
+  if (moved && !written_first) ExtendRoundLimit();
   collector_->OnEvaluation(*evaluation);
   if (met_before) return absl::OkStatus();  // the model that met the target is kept
-  return WriteAveragedModel(*experiment_, average, options_.run_directory);
+  RETURN_IF_ERROR(WriteAveragedModel(*experiment_, average, options_.run_directory));
+  if (moved && written_first) ExtendRoundLimit();
+  return absl::OkStatus();
+}
+
+void NodeRun::ExtendRoundLimit() {
+  session_->ExtendRoundLimit(horizon_.limit(), horizon_.final(), horizon_.growth());
 }
 
 void NodeRun::Record(const RunMetrics& metrics) {

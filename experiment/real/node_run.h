@@ -1,10 +1,11 @@
 // Runs one node of an experiment: builds its parts, trains, and writes its files.
 //
-// Observes the runner: measures, reports to rank 0, evaluates. Rank 0 also collects the run's
-// metrics, evaluates averaged models and writes the results.
+// Observes the runner: measures, reports to rank 0, evaluates. Rank 0, or the node that has taken
+// its role over, also collects the run's metrics, evaluates averaged models and writes the results.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_RUN_H_
 #define GRAPEVINE_EXPERIMENT_REAL_NODE_RUN_H_
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -46,7 +47,7 @@ struct NodeRunOptions {
   // Where a launcher hears that this process is to be stopped for a while (--chaos).
   std::optional<int> pauses = std::nullopt;
   std::function<absl::Status(const HostAddress&)> on_listening;
-  // On rank 0: receives every measurement of the run.
+  // Where this node has rank 0's role: receives every measurement of the run.
   std::function<void(const RunMetrics&)> on_metrics;
 };
 
@@ -105,13 +106,17 @@ class NodeRun final : private RunObserver {
   absl::Status ReportLocalModel(const Evaluation& local);
   absl::Status ReportTotals();
 
-  // Rank 0's part:
+  // Rank 0's part, or that of whoever has its role:
+  // It comes to this node.
+  absl::Status OnRole();
+  void PrepareEvaluations();
   absl::Status OpenRunMetrics();
   void PrepareCollector();
   absl::Status PrepareCompletion();
   void OnPart(Rank rank, const control::SavedPart& part);
   absl::Status OnGathered();
   absl::Status Evaluate(const AveragedModel& average);
+  void ExtendRoundLimit();
   // Called under the lock of the coordinator's service: must not wait.
   void Record(const RunMetrics& metrics);
   // By when a file is to be written.
@@ -121,7 +126,7 @@ class NodeRun final : private RunObserver {
 
   const Experiment* const experiment_;
   const NodeRunOptions options_;
-  const bool coordinates_;  // rank 0
+  std::atomic<bool> coordinates_;  // has rank 0's role
   const std::string node_directory_;
   const std::unique_ptr<RunCourse> course_;
 
@@ -130,7 +135,7 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<NodeDevice> device_;
   std::unique_ptr<ViewMixing> views_;     // --on-failure=shrink; else null
   std::unique_ptr<Objective> objective_;  // null on a parameter server
-  // On rank 0, used by the evaluation thread. Null on a parameter server and if nothing learns.
+  // Where rank 0's role is, used by the evaluation thread. Null on a parameter server and if nothing learns.
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<NodeRecording> recording_;
   std::unique_ptr<Runner> runner_;

@@ -248,11 +248,15 @@ void ControlLine::Adopt(Rank holder, std::string address, SteadyTime now) {
   reconnect_at_ = now;
   heard_ = {};
   const UnacknowledgedMessages<control::Report> before = std::exchange(told_, {});
-  for (const control::Report& report : accusations_) SendAgain(report);
+  for (const control::Report& report : lasting_) SendAgain(report);
   for (const control::Report& report : before.kept()) {
-    const bool accuses = report.has_failure() && report.failure().culprit() != options_.rank;
-    if (report.has_metrics() || (report.has_failure() && !accuses)) SendAgain(report);
+    if ((report.has_metrics() || report.has_failure()) && !Lasts(report)) SendAgain(report);
   }
+}
+
+bool ControlLine::Lasts(const control::Report& report) const {
+  return (report.has_failure() && report.failure().culprit() != options_.rank) ||
+         (report.has_metrics() && report.metrics().has_test_accuracy());
 }
 
 void ControlLine::EndAsFound(const absl::Status& how) {
@@ -301,9 +305,9 @@ bool ControlLine::Take(const control::Directive& directive) {
 control::Report ControlLine::Add(control::Report report) {
   report.set_received(heard_.received());
   if (report.has_done()) done_ = report.done().round_limit();
-  if (options_.role_moves && report.has_failure() && report.failure().culprit() != options_.rank &&
-      accusations_.size() < static_cast<size_t>(options_.world_size)) {
-    accusations_.push_back(report);
+  if (options_.role_moves && Lasts(report) &&
+      lasting_.size() <= static_cast<size_t>(options_.world_size)) {
+    lasting_.push_back(report);
   }
   return told_.Add(std::move(report));
 }
@@ -386,7 +390,8 @@ std::optional<Round> ControlLine::TakeCut() {
 }
 
 void ControlLine::OnClosed(std::string_view why, SteadyTime now) {
-  if (!roster_ || verdict_ || orphaned_) return;
+  // That to a coordinator which is lost is no news.
+  if (!roster_ || verdict_ || !listens_) return;
   (void)Standstill(now);
   if (broken_.empty()) {
     broken_ =

@@ -154,6 +154,7 @@ class ControlLine {
   void Move(const control::RoundLimit& limit);
   std::string TheCoordinator() const;  // for messages
   control::Standing Standing() const;
+  bool Lasts(const control::Report& report) const;
   void SendAgain(control::Report report);
   // Whether its node is lost, and another takes the role over; else the run ends for this node.
   void LoseCoordinator(const std::string& how);
@@ -191,8 +192,9 @@ class ControlLine {
   View view_;         // the last
   std::optional<control::View> told_view_;  // likewise, as it was told; absent: the first
   uint32_t ballot_ = 0;
-  // What this node has said of others, which only whoever has heard it knows; and that it is done.
-  std::vector<control::Report> accusations_;
+  // What every coordinator is to hear: what this node has said of others, and how good its own model
+  // is at the end. And that it is done.
+  std::vector<control::Report> lasting_;
   std::optional<Round> done_;
   std::optional<absl::Status> verdict_;
 };

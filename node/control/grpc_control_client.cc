@@ -182,7 +182,7 @@ GrpcControlClient::GrpcControlClient(std::shared_ptr<grpc::Channel> channel,
       token_(std::move(token)),
       dial_(std::move(dial)),
       line_(With(std::move(options), dial_ != nullptr), steady_clock::now()),
-      watch_([this](Rank) { OnPortClosed(); }),
+      watch_([this](Rank rank) { OnPortClosed(rank); }),
       pulser_([this] { Pulse(); }) {}
 
 GrpcControlClient::~GrpcControlClient() {
@@ -263,8 +263,13 @@ void GrpcControlClient::Connect() {
   stream_ = std::make_unique<Stream>(*this, std::move(channel), std::move(first));
 }
 
+std::optional<SteadyTime> GrpcControlClient::MayConnectAt() const {
+  const bool ends = stream_ != nullptr && !stream_->done();
+  return ends ? std::nullopt : line_.reconnect_at();
+}
+
 void GrpcControlClient::Reconnect(SteadyTime now) {
-  if (line_.verdict() || !line_.reconnect_at() || now < *line_.reconnect_at()) return;
+  if (line_.verdict() || !MayConnectAt() || now < *MayConnectAt()) return;
   Connect();
 }
 
@@ -340,7 +345,8 @@ absl::Status GrpcControlClient::Enqueue(control::Report report, size_t most) {
   if (!line_.roster()) return absl::FailedPreconditionError("no run is going on");
   if (Full(most)) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(most, " reports wait for rank 0 at ", coordinator_));
+        absl::StrCat(most, " reports wait for rank ", line_.holder(), " at ",
+                     line_.coordinator()));
   }
   report = line_.Add(std::move(report));
   // Without a connection it waits for the next one.
@@ -371,7 +377,10 @@ absl::Status GrpcControlClient::AwaitVerdict(control::Failure failure, SteadyTim
     return absl::IsAborted(sent) ? sent : own;
   }
   MutexLock lock(mutex_);
-  while (!line_.verdict() && steady_clock::now() < deadline) changed_.WaitUntil(mutex_, deadline);
+  // Without a coordinator nobody knows better.
+  while (!line_.verdict() && !line_.orphaned() && steady_clock::now() < deadline) {
+    changed_.WaitUntil(mutex_, deadline);
+  }
   return line_.Conclude(own);
 }
 
@@ -384,20 +393,39 @@ void GrpcControlClient::OnDirective(const control::Directive& directive) {
 void GrpcControlClient::OnStreamDone(const grpc::Status& status) {
   if (!stopped_) {
     line_.OnClosed(status.ok() ? "closed" : status.error_message(), steady_clock::now());
-    if (line_.interrupted()) watch_.Watch({{0, coordinator_}});
+    if (line_.interrupted()) watch_.Watch({{line_.holder(), line_.coordinator()}});
   }
   OnChange();
 }
 
-void GrpcControlClient::OnPortClosed() {
+void GrpcControlClient::OnPortClosed(Rank rank) {
   MutexLock lock(mutex_);
-  line_.OnGone(PortWatch::kClosed);
+  if (rank == line_.holder()) line_.OnGone(PortWatch::kClosed);
   watch_.Watch({});
   OnChange();
 }
 
+void GrpcControlClient::Adopt(Rank holder, const std::string& address) {
+  MutexLock lock(mutex_);
+  line_.Adopt(holder, address, steady_clock::now());
+  orphan_told_ = false;
+  OnChange();
+}
+
+void GrpcControlClient::EndAsFound(const absl::Status& how) {
+  MutexLock lock(mutex_);
+  line_.EndAsFound(how);
+  OnChange();
+}
+
+void GrpcControlClient::End(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  line_.End(why);
+  OnChange();
+}
+
 void GrpcControlClient::OnChange() {
-  if (line_.verdict()) watch_.Watch({});
+  if (line_.verdict() || line_.orphaned()) watch_.Watch({});
   if (line_.verdict() && stream_ != nullptr) stream_->Leave();
   changed_.NotifyAll();
 }
@@ -417,7 +445,7 @@ void GrpcControlClient::Pulse() {
       SendSteps();
       Beat();
     }
-    changed_.WaitUntil(mutex_, std::min(next, line_.reconnect_at().value_or(next)));
+    changed_.WaitUntil(mutex_, std::min(next, MayConnectAt().value_or(next)));
   }
 }
 
@@ -458,6 +486,14 @@ bool GrpcControlClient::Deliver() {
   if (const std::optional<control::Directive> decree = line_.TakeDecree()) {
     mutex_.unlock();
     callbacks_.on_decree(*decree);
+    mutex_.lock();
+    return true;
+  }
+  if (line_.orphaned() && !orphan_told_) {
+    orphan_told_ = true;
+    const absl::Status why = *line_.orphaned();
+    mutex_.unlock();
+    callbacks_.on_orphaned(why);
     mutex_.lock();
     return true;
   }

@@ -1,5 +1,5 @@
-// A node's control connection to rank 0's coordinator. Every rank has one, rank 0 too, over its
-// server's in-process channel.
+// A node's control connection to the run's coordinator, rank 0's at first. Every rank has one, rank 0
+// too, over its server's in-process channel.
 //
 // It registers, sends heartbeats, and turns directives into callbacks. control_line.h says
 // what directives mean, and what their absence means. A connection that breaks once the run has
@@ -45,6 +45,9 @@ class GrpcControlClient {
     // What is to be done about members that are lost, or about a checkpoint: kPrepare, kView or
     // kCheckpointAt.
     std::function<void(const control::Directive& decree)> on_decree = [](const auto&) {};
+    // Where the role may move: the coordinator is lost (ControlLine::orphaned), each time once.
+    // Adopt, EndAsFound or End is to follow.
+    std::function<void(const absl::Status& why)> on_orphaned = [](const auto&) {};
     // The run has failed, or rank 0 is lost: the message for the user, with its
     // Failure. At most one of on_abort and on_finish, once, last.
     std::function<void(const absl::Status& verdict)> on_abort;
@@ -54,7 +57,7 @@ class GrpcControlClient {
   // What the node is doing now.
   using Snapshot = std::function<control::Heartbeat()>;
 
-  // Makes a channel to rank 0; null: there is none to be had. From any thread.
+  // Makes a channel to the coordinator; null: there is none to be had. From any thread.
   using Dial = std::function<std::shared_ptr<grpc::Channel>()>;
 
   // `token`: shown with every registration. Without `dial` a connection that breaks is not made
@@ -93,6 +96,12 @@ class GrpcControlClient {
   // reaction for the cause. Not from a callback.
   absl::Status AwaitVerdict(control::Failure failure, SteadyTime deadline);
 
+  // After on_orphaned: another has the role, at this address, and Dial makes a channel there; or the
+  // run has ended so (ControlLine::EndAsFound); or nobody has it, and the run ends for this node.
+  void Adopt(Rank holder, const std::string& address);
+  void EndAsFound(const absl::Status& how);
+  void End(const absl::Status& why);
+
   static constexpr size_t kMaxQueued = 1024;
   // For what cannot wait, however much is to be measured.
   static constexpr size_t kReserve = 1024;
@@ -102,9 +111,11 @@ class GrpcControlClient {
 
   // Begins a connection.
   void Connect() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // When the next one may begin: the one before, to a coordinator that is lost, must have ended.
+  std::optional<SteadyTime> MayConnectAt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Once joined: begins the next one, if that is due.
   void Reconnect(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnPortClosed();
+  void OnPortClosed(Rank rank);
   absl::Status Enqueue(control::Report report, size_t most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Full(size_t most) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // One connection attempt: returns once the roster is there, the run is over, or the stream has
@@ -139,6 +150,7 @@ class GrpcControlClient {
   ControlLine line_ ABSL_GUARDED_BY(mutex_);
   std::optional<control::Steps> steps_ ABSL_GUARDED_BY(mutex_);  // to be sent
   bool verdict_delivered_ ABSL_GUARDED_BY(mutex_) = false;
+  bool orphan_told_ ABSL_GUARDED_BY(mutex_) = false;
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   Callbacks callbacks_;  // constant once started_

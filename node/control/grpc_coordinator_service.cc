@@ -213,7 +213,15 @@ absl::Status GrpcCoordinatorService::verdict() const {
   return coordinator_.verdict();
 }
 
-Reactor* GrpcCoordinatorService::Connect(grpc::CallbackServerContext* context) {
+std::optional<absl::Status> GrpcCoordinatorService::Ended() const {
+  MutexLock lock(mutex_);
+  const bool over = coordinator_.phase() == Coordinator::Phase::kFinished ||
+                    coordinator_.phase() == Coordinator::Phase::kAborted;
+  if (!over || coordinator_.resigned()) return std::nullopt;
+  return coordinator_.verdict();
+}
+
+Reactor* GrpcCoordinatorService::Admit(grpc::CallbackServerContext* context) {
   MutexLock lock(mutex_);
   if (sessions_.size() - replaced_ >= max_sessions_) {
     return new RefusedSession(
@@ -358,6 +366,7 @@ void GrpcCoordinatorService::Flush() {
 }
 
 bool GrpcCoordinatorService::AllClosed() const {
+  if (coordinator_.resigned()) return true;  // the others go on elsewhere
   return !coordinator_.AwaitsLatecomers() &&
          std::none_of(sessions_.begin(), sessions_.end(),
                       [](const auto& entry) { return entry.second->registered; });

@@ -1,4 +1,4 @@
-// The coordinator as a gRPC service, on rank 0's server.
+// The coordinator as a gRPC service, on the server of rank 0, or of whoever has its role.
 //
 // Turns streams into sessions and a timer into ticks; coordinator.h judges them. While a node's
 // connection is broken, its port is watched (port_watch.h). Memory is bounded:
@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -66,6 +67,12 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
 
   // Why the run was aborted; OK while it was not.
   absl::Status verdict() const;
+  // How the run has ended for all; none: it has not, or this coordinator's node alone has gone.
+  std::optional<absl::Status> Ended() const;
+
+  // A stream that another service has accepted (grpc_control_door.h).
+  grpc::ServerBidiReactor<control::Report, control::Directive>* Admit(
+      grpc::CallbackServerContext* context);
 
   static constexpr int kMaxUnauthenticated = 32;
   static constexpr size_t kMaxReport = 64 << 10;
@@ -76,7 +83,9 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   class Session;
 
   grpc::ServerBidiReactor<control::Report, control::Directive>* Connect(
-      grpc::CallbackServerContext* context) override;
+      grpc::CallbackServerContext* context) override {
+    return Admit(context);
+  }
   // False when the stream ends with that report.
   bool OnReport(Session& session);
   // Why a report is not even looked at; empty when it is.

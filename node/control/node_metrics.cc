@@ -149,6 +149,26 @@ void MetricsCollector::GoOnFrom(Round round, std::span<const RunMetrics> measure
   meter_.Resume(measured, time_s);
 }
 
+void MetricsCollector::TakeOver(std::span<const RunMetrics> measured,
+                                std::map<Rank, int64_t> bytes_sent) {
+  const Round round = measured.empty() ? 0 : measured.back().round;
+  GoOnFrom(round, measured, measured.empty() ? 0 : measured.back().time_s);
+  MutexLock lock(mutex_);
+  taken_over_at_ = round;
+  bytes_sent_ = std::move(bytes_sent);
+}
+
+void MetricsCollector::NoEvaluationsBefore(Round round) {
+  MutexLock lock(mutex_);
+  evaluated_from_ = std::max(evaluated_from_, round);
+  EmitComplete();
+}
+
+bool MetricsCollector::AwaitsEvaluation(Round round, const Open& open) const {
+  return options_.evaluated(round) && !open.evaluation && !open.unevaluated &&
+         round >= evaluated_from_;
+}
+
 absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& report) {
   MutexLock lock(mutex_);
   if (report.has_test_accuracy()) {  // an evaluation alone
@@ -159,6 +179,7 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
     ASSIGN_OR_RETURN(totals_[rank], TotalsOf(rank, report.totals()));
     return absl::OkStatus();
   }
+  if (report.round() <= taken_over_at_) return absl::OkStatus();  // measured by another
   if (rank < options_.workers && report.samples() < (options_.has_rounds ? 1 : 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("rank ", rank, " reported round ", report.round(), " without any samples"));
@@ -263,7 +284,7 @@ void MetricsCollector::Emit(const RunMetrics& metrics) {
 void MetricsCollector::EmitComplete() {
   while (!open_.empty() && Passed(open_.begin()->first)) {
     const auto& [round, front] = *open_.begin();
-    if (options_.evaluated(round) && !front.evaluation && !front.unevaluated) return;
+    if (AwaitsEvaluation(round, front)) return;
     const auto node = open_.extract(open_.begin());
     const Open& open = node.mapped();
     if (AllReported(open)) {

@@ -86,6 +86,12 @@ class MetricsCollector {
   // Before the first report: the run goes on from `round`, behind these measurements, at this time.
   void GoOnFrom(Round round, std::span<const RunMetrics> measured, double time_s);
 
+  // Before the first report, where the run was another's to measure: likewise, and this is what each
+  // rank has sent. What is reported of rounds until there has been measured.
+  void TakeOver(std::span<const RunMetrics> measured, std::map<Rank, int64_t> bytes_sent);
+  // There will be no evaluation of earlier rounds than this one.
+  void NoEvaluationsBefore(Round round);
+
   // One node's report of a round. Errors name the rank: a report that is repeated, older than its
   // last, of what cannot be, or a worker's without samples, where each must have some; or the rank
   // that has stopped reporting while others are kMaxOpen rounds ahead.
@@ -124,6 +130,8 @@ class MetricsCollector {
   }
   // Whether no more reports of `round` will come.
   bool Passed(Round round) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether its evaluation may still come.
+  bool AwaitsEvaluation(Round round, const Open& open) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Makes room for one more round.
   absl::Status MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds the reports of a round to the next ones of their ranks.
@@ -145,6 +153,8 @@ class MetricsCollector {
   std::set<Rank> lost_ ABSL_GUARDED_BY(mutex_);
   int64_t lost_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // sent by those
   Round emitted_ ABSL_GUARDED_BY(mutex_) = 0;
+  Round taken_over_at_ ABSL_GUARDED_BY(mutex_) = 0;
+  Round evaluated_from_ ABSL_GUARDED_BY(mutex_) = 0;
   RunMeter meter_ ABSL_GUARDED_BY(mutex_);
   std::optional<ServerLinks> server_links_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, double> local_accuracy_ ABSL_GUARDED_BY(mutex_);

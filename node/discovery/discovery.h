@@ -18,6 +18,8 @@
 
 namespace grapevine {
 
+class MovingRole;
+
 struct CoordinatorAt {
   std::string address;  // HOST or HOST:PORT, checked by who knows the other source of a port
 };
@@ -81,6 +83,8 @@ class Discovery {
   // looked for, for how long, and what to do.
   virtual absl::StatusOr<FoundCoordinator> Find(Deadline deadline,
                                                 const Interrupted& interrupted) = 0;
+  // Where rank 0's role may move to another node; else null. Lives as long as this.
+  virtual MovingRole* moving_role() { return nullptr; }
 };
 
 struct ProbeQuestion {

@@ -185,6 +185,9 @@ using std::chrono::milliseconds;
 
 // A rank 0 that is killed and started again waits for that long at most.
 constexpr milliseconds kLongestLease{10000};
+// The others go on as soon after rank 0 has died. Whoever is merely late to keep it loses nothing
+// (moving_role.h).
+constexpr milliseconds kLongestVacancy{3000};
 constexpr int kMinBackoffMs = 100;
 constexpr int kMaxBackoffMs = 1000;
 
@@ -199,10 +202,16 @@ std::shared_ptr<Discovery> InStore(std::shared_ptr<Store> store, std::string key
       StoreDiscoveryOptions{
           .key = std::move(key),
           .time_to_live =
-              std::clamp(options.peer_timeout, milliseconds(Store::kMinTimeToLive), kLongestLease),
+              std::clamp(options.peer_timeout, milliseconds(Store::kMinTimeToLive),
+                         options.role_moves ? kLongestVacancy : kLongestLease),
           .token = options.token,
           .probe = ProbeFor(options),
-          .own_names = HostNames()});
+          .own_names = HostNames(),
+          .role_moves = options.role_moves});
+}
+
+std::shared_ptr<Discovery> InFolder(const std::string& folder, const DiscoveryOptions& options) {
+  return InStore(std::make_shared<FileStore>(folder), "coordinator", options);
 }
 
 class Maker {
@@ -218,7 +227,7 @@ class Maker {
   }
 
   Made operator()(const CoordinatorInFolder& place) const {
-    return InStore(std::make_shared<FileStore>(place.folder), "coordinator", options_);
+    return InFolder(place.folder, options_);
   }
 
   Made operator()(const CoordinatorInEtcd& place) const {
@@ -243,6 +252,10 @@ class Maker {
 absl::StatusOr<std::shared_ptr<Discovery>> MakeDiscovery(const CoordinatorPlace& place,
                                                          const DiscoveryOptions& options) {
   return std::visit(Maker(options), place);
+}
+
+std::shared_ptr<Discovery> KeepRoleIn(const std::string& folder, const DiscoveryOptions& options) {
+  return InFolder(folder, options);
 }
 
 }  // namespace grapevine

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "node/discovery/discovery.h"
@@ -23,12 +24,16 @@ struct DiscoveryOptions {
   std::chrono::milliseconds peer_timeout{30000};
   // Rank 0 is looked for on this machine alone.
   bool loopback_only = false;
+  // Another node may take over rank 0's role.
+  bool role_moves = false;
 };
 
 // Null where rank 0's address is known. Nobody is asked yet; kUsage where the credentials do not
 // allow to ask.
 absl::StatusOr<std::shared_ptr<Discovery>> MakeDiscovery(const CoordinatorPlace& place,
                                                          const DiscoveryOptions& options);
+// Of a run whose launcher says where rank 0 is: only its role is kept in this folder.
+std::shared_ptr<Discovery> KeepRoleIn(const std::string& folder, const DiscoveryOptions& options);
 
 }  // namespace grapevine
 

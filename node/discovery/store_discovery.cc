@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "node/discovery/announcement.pb.h"
 #include "node/discovery/discovery.h"
@@ -33,7 +34,13 @@ std::string Claim(const discovery::Announcement& announcement) {
   for (const std::string& address : announcement.addresses()) {
     absl::StrAppend(&claim, " ", address.size(), ":", address);
   }
+  if (announcement.rank() != 0) absl::StrAppend(&claim, " rank ", announcement.rank());
   return claim;
+}
+
+std::string Claim(const discovery::RunEnd& end) {
+  return absl::StrCat("end ", end.run_id().size(), ":", end.run_id(), " ", end.failure(), " ",
+                      end.message().size(), ":", end.message());
 }
 
 bool CanBeDialled(const HostAddress& address) {
@@ -56,6 +63,7 @@ std::string EncodeAnnouncement(const CoordinatorAnnouncement& announcement, cons
     encoded.add_addresses(FormatHostAddress(address));
   }
   encoded.set_since(announcement.since);
+  encoded.set_rank(announcement.rank);
   encoded.set_proof(token.Proof(Claim(encoded)));
   return encoded.SerializeAsString();
 }
@@ -67,11 +75,11 @@ absl::StatusOr<CoordinatorAnnouncement> DecodeAnnouncement(std::string_view byte
   if (!encoded.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ||
       !IsRunId(encoded.run_id()) || encoded.addresses().empty() ||
       static_cast<size_t>(encoded.addresses_size()) > CoordinatorAnnouncement::kMostAddresses ||
-      encoded.since() < 0 || encoded.since() > kLatestSince) {
+      encoded.since() < 0 || encoded.since() > kLatestSince || encoded.rank() < 0) {
     return foreign;
   }
   CoordinatorAnnouncement announcement{
-      .run_id = encoded.run_id(), .addresses = {}, .since = encoded.since()};
+      .run_id = encoded.run_id(), .addresses = {}, .since = encoded.since(), .rank = encoded.rank()};
   for (const std::string& text : encoded.addresses()) {
     absl::StatusOr<HostAddress> address = ParseHostAddress(text);
     if (!address.ok() || !CanBeDialled(*address)) return foreign;
@@ -116,6 +124,8 @@ using std::chrono::steady_clock;
 constexpr milliseconds kAnswer{2000};  // that a store, or rank 0, is given for one
 constexpr milliseconds kSlice{1000};   // of a wait, between two looks whether to go on with it
 constexpr milliseconds kRetry{250};
+constexpr milliseconds kPrecedence{20};  // between two looks at a role that others may take first
+constexpr size_t kMostMessage = 4000;
 
 absl::Status AsRendezvous(const absl::Status& status) {
   return FailureOf(status) == Failure::kOther ? WithFailure(status, Failure::kRendezvous) : status;
@@ -126,7 +136,47 @@ absl::Status AsRendezvous(const absl::Status& status) {
 StoreDiscovery::StoreDiscovery(std::shared_ptr<Store> store, StoreDiscoveryOptions options)
     : store_(std::move(store)),
       options_(std::move(options)),
-      place_(absl::StrCat(store_->name(), ", key ", options_.key)) {}
+      place_(absl::StrCat(store_->name(), ", key ", options_.key)) {
+  if (options_.role_moves) keeper_ = std::thread([this] { KeepRole(); });
+}
+
+StoreDiscovery::~StoreDiscovery() {
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    changed_.NotifyAll();
+  }
+  if (keeper_.joinable()) keeper_.join();
+}
+
+HeldKeyOptions StoreDiscovery::Holding(const CoordinatorAnnouncement& announcement) {
+  return {.key = options_.key,
+          .words = EncodeAnnouncement(announcement, options_.token),
+          .time_to_live = options_.time_to_live,
+          .on_lost = [this](const absl::Status& why) {
+            LOG(WARNING) << "this node is no longer announced in " << place_
+                         << (options_.role_moves
+                                 ? ", and tries to be again: "
+                                 : ", and who starts now does not find it; the run goes on: ")
+                         << why.message();
+            MutexLock lock(mutex_);
+            lost_ = true;
+            changed_.NotifyAll();
+          }};
+}
+
+absl::StatusOr<HeldKey::Taken> StoreDiscovery::Take(const CoordinatorAnnouncement& announcement,
+                                                    Deadline deadline,
+                                                    const Interrupted& interrupted) {
+  ASSIGN_OR_RETURN(HeldKey::Taken taken,
+                   HeldKey::Take(store_, Holding(announcement), deadline, interrupted));
+  if (taken.holder) return taken;
+  MutexLock lock(mutex_);
+  known_ = taken.held->fence();
+  held_ = std::move(taken.held);
+  announced_ = announcement;
+  return HeldKey::Taken{};
+}
 
 absl::Status StoreDiscovery::Announce(const ListeningCoordinator& own, Deadline deadline,
                                       const Interrupted& interrupted) {
@@ -134,21 +184,10 @@ absl::Status StoreDiscovery::Announce(const ListeningCoordinator& own, Deadline 
       .run_id = own.run_id,
       .addresses = AnnouncedAddresses(own.advertised, options_.own_names),
       .since = absl::ToUnixSeconds(absl::Now())};
-  HeldKeyOptions held{.key = options_.key,
-                      .words = EncodeAnnouncement(announcement, options_.token),
-                      .time_to_live = options_.time_to_live,
-                      .on_lost = [place = place_](const absl::Status& why) {
-                        LOG(WARNING) << "this rank 0 is no longer announced in " << place
-                                     << ", and who starts now does not find it; the run goes on: "
-                                     << why.message();
-                      }};
-  absl::StatusOr<HeldKey::Taken> taken =
-      HeldKey::Take(store_, std::move(held), deadline, interrupted);
+  const absl::StatusOr<HeldKey::Taken> taken = Take(announcement, deadline, interrupted);
   if (!taken.ok()) return AsRendezvous(taken.status());
   if (taken->holder) return AlreadyThere(*taken->holder);
   LOG(INFO) << "rank 0 is announced at " << AnnouncementText(announcement) << " in " << place_;
-  MutexLock lock(mutex_);
-  held_ = std::move(taken->held);
   return absl::OkStatus();
 }
 
@@ -170,6 +209,7 @@ void StoreDiscovery::Withdraw() {
   std::unique_ptr<HeldKey> held;
   MutexLock lock(mutex_);
   held.swap(held_);
+  announced_.reset();
 }
 
 absl::StatusOr<FoundCoordinator> StoreDiscovery::Ask(const StoredValue& announced,
@@ -193,12 +233,16 @@ absl::StatusOr<FoundCoordinator> StoreDiscovery::Ask(const StoredValue& announce
       "reach, do both sides use TLS, or neither?"));
 }
 
-absl::StatusOr<FoundCoordinator> StoreDiscovery::Look(StoreRevision* seen,
-                                                      Deadline deadline) const {
+absl::StatusOr<FoundCoordinator> StoreDiscovery::Look(StoreRevision* seen, Deadline deadline) {
   ASSIGN_OR_RETURN(const std::optional<StoredValue> announced,
                    store_->Get(options_.key, Soon(deadline, kAnswer)));
   *seen = RevisionOf(announced);
-  if (announced) return Ask(*announced, deadline);
+  if (announced) {
+    absl::StatusOr<FoundCoordinator> found = Ask(*announced, deadline);
+    MutexLock lock(mutex_);
+    if (found.ok()) known_ = announced->created;
+    return found;
+  }
   return absl::UnavailableError(
       "nothing is announced there; is rank 0 started, with the same --coordinator?");
 }
@@ -220,6 +264,140 @@ absl::StatusOr<FoundCoordinator> StoreDiscovery::Find(Deadline deadline,
         store_->AwaitChange(options_.key, seen, Soon(deadline, seen == 0 ? kSlice : kRetry))
             .status();
     if (!waited.ok()) std::this_thread::sleep_until(Soon(deadline, kRetry));
+  }
+}
+
+std::string StoreDiscovery::EndKey() const { return absl::StrCat(options_.key, "-over"); }
+
+std::chrono::milliseconds StoreDiscovery::LongestVacancy() const {
+  constexpr milliseconds kLeeway{5000};  // of a store that lets a lease live a little longer
+  return options_.time_to_live + kLeeway;
+}
+
+void StoreDiscovery::OnSuperseded(std::function<void(const absl::Status& why)> told) {
+  MutexLock lock(mutex_);
+  superseded_ = std::move(told);
+}
+
+void StoreDiscovery::EndRun(const std::string& run_id, const absl::Status& how) {
+  discovery::RunEnd end;
+  end.set_run_id(run_id);
+  end.set_message(Printable(std::string(how.message()), kMostMessage));
+  end.set_failure(static_cast<int>(FailureOf(how)));
+  end.set_proof(options_.token.Proof(Claim(end)));
+  const absl::Status told =
+      store_->Put(EndKey(), end.SerializeAsString(), 0, steady_clock::now() + kAnswer).status();
+  if (!told.ok()) VLOG(1) << "the end of the run is not in " << place_ << ": " << told;
+}
+
+absl::StatusOr<std::optional<MovingRole::Over>> StoreDiscovery::LookForEnd(
+    const std::string& run_id, Deadline deadline) {
+  ASSIGN_OR_RETURN(const std::optional<StoredValue> found,
+                   store_->Get(EndKey(), Soon(deadline, kAnswer)));
+  discovery::RunEnd end;
+  if (!found || !end.ParseFromString(found->value) || end.run_id() != run_id ||
+      !options_.token.Accepts(end.proof(), Claim(end))) {
+    return std::nullopt;
+  }
+  if (end.failure() == 0) return Over{absl::OkStatus()};
+  return Over{WithFailure(absl::AbortedError(Printable(end.message(), kMostMessage)),
+                          FailureFromNumber(end.failure()))};
+}
+
+absl::StatusOr<std::optional<MovingRole::Settled>> StoreDiscovery::LookForHolder(
+    const Candidate& candidate, StoreRevision* seen, Deadline deadline) {
+  ASSIGN_OR_RETURN(std::optional<Over> over, LookForEnd(candidate.run_id, deadline));
+  if (over) return *std::move(over);
+  ASSIGN_OR_RETURN(const std::optional<StoredValue> found,
+                   store_->Get(options_.key, Soon(deadline, kAnswer)));
+  *seen = RevisionOf(found);
+  if (!found) return std::nullopt;
+  const absl::StatusOr<CoordinatorAnnouncement> announcement =
+      DecodeAnnouncement(found->value, options_.token);
+  if (!announcement.ok() || announcement->run_id != candidate.run_id) return std::nullopt;
+  MutexLock lock(mutex_);
+  const bool is_new =
+      known_ == 0 ? announcement->rank != candidate.lost : found->created > known_;
+  if (!is_new) return std::nullopt;
+  known_ = found->created;
+  return Holder{.rank = announcement->rank, .own = false};
+}
+
+absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& candidate,
+                                                           Deadline deadline,
+                                                           const Interrupted& interrupted) {
+  const CoordinatorAnnouncement own{
+      .run_id = candidate.run_id,
+      .addresses = AnnouncedAddresses(candidate.advertised, options_.own_names),
+      .since = absl::ToUnixSeconds(absl::Now()),
+      .rank = candidate.rank};
+  const Deadline begin = steady_clock::now();
+  while (true) {
+    RETURN_IF_ERROR(interrupted());
+    StoreRevision seen = 0;
+    absl::StatusOr<std::optional<Settled>> found = LookForHolder(candidate, &seen, deadline);
+    if (found.ok() && *found) return **std::move(found);
+    const bool vacant = found.ok() && seen == 0;
+    if (vacant && steady_clock::now() >= begin + candidate.delay) {
+      const absl::StatusOr<HeldKey::Taken> taken =
+          Take(own, Soon(deadline, kAnswer), interrupted);
+      if (taken.ok() && !taken->holder) return Holder{.rank = candidate.rank, .own = true};
+      if (taken.ok()) continue;
+      found = taken.status();
+    }
+    if (steady_clock::now() + kRetry >= deadline) {
+      return absl::UnavailableError(absl::StrCat(
+          "its role is still taken, or cannot be taken, in ", place_,
+          found.ok() ? "" : absl::StrCat(" (", std::string(found.status().message()), ")")));
+    }
+    const absl::Status waited =
+        vacant ? absl::UnavailableError("others have the precedence")
+               : store_->AwaitChange(options_.key, seen, Soon(deadline, kSlice)).status();
+    if (!waited.ok()) std::this_thread::sleep_for(kPrecedence);
+  }
+}
+
+void StoreDiscovery::KeepRole() {
+  while (true) {
+    std::optional<CoordinatorAnnouncement> announced;
+    {
+      MutexLock lock(mutex_);
+      while (!stopped_ && !lost_) changed_.WaitUntil(mutex_, steady_clock::now() + kSlice);
+      if (stopped_) return;
+      lost_ = false;
+      announced = announced_;
+    }
+    if (announced) TakeAgain(*announced);
+  }
+}
+
+void StoreDiscovery::TakeAgain(const CoordinatorAnnouncement& announcement) {
+  const auto given_up = [this] {
+    MutexLock lock(mutex_);
+    return stopped_ || !announced_ ? absl::CancelledError("the run is over") : absl::OkStatus();
+  };
+  while (given_up().ok()) {
+    absl::StatusOr<HeldKey::Taken> taken = HeldKey::Take(
+        store_, Holding(announcement), steady_clock::now() + LongestVacancy(), given_up);
+    if (!taken.ok()) {
+      std::this_thread::sleep_for(kRetry);
+      continue;
+    }
+    std::unique_ptr<HeldKey> before;  // its own thread has ended, or is about to
+    MutexLock lock(mutex_);
+    if (!announced_) return;
+    if (taken->held) {
+      before = std::exchange(held_, std::move(taken->held));
+      known_ = held_->fence();
+      return;
+    }
+    if (taken->holder->value == EncodeAnnouncement(announcement, options_.token)) continue;
+    if (!superseded_) return;
+    superseded_(WithFailure(
+        absl::AbortedError(absl::StrCat("another node has its role by now, as ", place_,
+                                        " says: the others have lost it, and go on without it")),
+        Failure::kPeerLost));
+    return;
   }
 }
 

@@ -1,4 +1,5 @@
-// Rank 0 says in a store where it is, for as long as it lives; the others read it there.
+// Rank 0 says in a store where it is, for as long as it lives; the others read it there. Where its
+// role may move, so does whoever has it (moving_role.h).
 //
 // Functions are pure, StoreDiscovery is thread-safe.
 #ifndef GRAPEVINE_NODE_DISCOVERY_STORE_DISCOVERY_H_
@@ -7,13 +8,20 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/ids.h"
 #include "node/discovery/discovery.h"
+#include "node/discovery/moving_role.h"
 #include "node/identity/authentication.h"
 #include "node/identity/host_address.h"
 #include "node/store/store.h"
@@ -29,6 +37,7 @@ struct CoordinatorAnnouncement {
   std::string run_id;
   std::vector<HostAddress> addresses;  // at any of which rank 0 may be reached
   int64_t since = 0;                   // seconds of Unix time
+  Rank rank = 0;                       // of the node that has the role
 };
 
 std::string EncodeAnnouncement(const CoordinatorAnnouncement& announcement, const RunToken& token);
@@ -52,32 +61,65 @@ struct StoreDiscoveryOptions {
   RunToken token;
   CoordinatorProbe probe;
   std::vector<std::string> own_names;  // of this machine
+  bool role_moves = false;             // else a role that is lost is merely not announced any more
 };
 
 // What a run before has left is never used: it goes with its lease, and until then nobody answers
 // at its addresses by its run's id.
-class StoreDiscovery final : public Discovery {
+class StoreDiscovery final : public Discovery, public MovingRole {
  public:
+  // As Discovery's and MovingRole's.
+  using Deadline = std::chrono::steady_clock::time_point;
+  using Interrupted = std::function<absl::Status()>;
+
   StoreDiscovery(std::shared_ptr<Store> store, StoreDiscoveryOptions options);
+  ~StoreDiscovery() override;
 
   const std::string& place() const override { return place_; }
   absl::Status Announce(const ListeningCoordinator& own, Deadline deadline,
                         const Interrupted& interrupted) override;
   void Withdraw() override;
   absl::StatusOr<FoundCoordinator> Find(Deadline deadline, const Interrupted& interrupted) override;
+  MovingRole* moving_role() override { return options_.role_moves ? this : nullptr; }
+
+  absl::StatusOr<Settled> Settle(const Candidate& candidate, Deadline deadline,
+                                 const Interrupted& interrupted) override;
+  void OnSuperseded(std::function<void(const absl::Status& why)> told) override;
+  void EndRun(const std::string& run_id, const absl::Status& how) override;
+  std::chrono::milliseconds LongestVacancy() const override;
 
  private:
   absl::Status AlreadyThere(const StoredValue& holder) const;
   // Asks at the addresses that were announced.
   absl::StatusOr<FoundCoordinator> Ask(const StoredValue& announced, Deadline deadline) const;
-  absl::StatusOr<FoundCoordinator> Look(StoreRevision* seen, Deadline deadline) const;
+  absl::StatusOr<FoundCoordinator> Look(StoreRevision* seen, Deadline deadline);
+  // What a holder of the key writes, and what is done when it is lost.
+  HeldKeyOptions Holding(const CoordinatorAnnouncement& announcement);
+  absl::StatusOr<HeldKey::Taken> Take(const CoordinatorAnnouncement& announcement,
+                                      Deadline deadline, const Interrupted& interrupted);
+  // Of a candidate: who has the role by now, or how the run has ended; none: the one before, or
+  // nobody, as `seen` says.
+  absl::StatusOr<std::optional<Settled>> LookForHolder(const Candidate& candidate,
+                                                       StoreRevision* seen, Deadline deadline);
+  absl::StatusOr<std::optional<Over>> LookForEnd(const std::string& run_id, Deadline deadline);
+  // On a thread of its own: takes the role again when it was lost.
+  void KeepRole();
+  void TakeAgain(const CoordinatorAnnouncement& announcement);
+  std::string EndKey() const;
 
   const std::shared_ptr<Store> store_;
   const StoreDiscoveryOptions options_;
   const std::string place_;
 
   Mutex mutex_;
-  std::unique_ptr<HeldKey> held_ ABSL_GUARDED_BY(mutex_);  // on rank 0
+  Condition changed_;
+  std::unique_ptr<HeldKey> held_ ABSL_GUARDED_BY(mutex_);  // where the role is
+  std::optional<CoordinatorAnnouncement> announced_ ABSL_GUARDED_BY(mutex_);  // likewise
+  StoreRevision known_ ABSL_GUARDED_BY(mutex_) = 0;  // the fence of the last holder; 0: not known
+  std::function<void(const absl::Status&)> superseded_ ABSL_GUARDED_BY(mutex_);
+  bool lost_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread keeper_;  // where the role may move
 };
 
 }  // namespace grapevine

@@ -168,7 +168,8 @@ void LaunchPlan::OnPause(Rank rank, std::chrono::nanoseconds duration, Time now)
 }
 
 bool LaunchPlan::Survives(const ChildEnd& end) const {
-  return options_.survives && end.rank != 0 && IsOfOneNode(FailureOfEnd(end));
+  const bool begun = options_.role_moves && listening_;
+  return options_.survives && (end.rank != 0 || begun) && IsOfOneNode(FailureOfEnd(end));
 }
 
 void LaunchPlan::OnEnded(Rank rank, int wait_status, Time now) {
@@ -238,10 +239,13 @@ absl::Status LaunchPlan::Outcome() const {
   if (interrupted() && static_cast<Rank>(ends_.size()) < options_.nodes) {
     return Interrupted(ends_, interrupted_by_);
   }
-  // Where rank 0 has ended well, the run has.
+  // Where rank 0 has ended well, the run has; or any other, where its role moves.
+  const auto ended_well = [](const ChildEnd& end) { return end.wait_status == 0; };
+  const bool counts_all = options_.role_moves && std::ranges::none_of(ends_, ended_well);
   std::vector<ChildEnd> counted;
-  std::ranges::copy_if(ends_, std::back_inserter(counted),
-                       [this](const ChildEnd& end) { return !Survives(end); });
+  std::ranges::copy_if(ends_, std::back_inserter(counted), [&](const ChildEnd& end) {
+    return counts_all || !Survives(end);
+  });
   return LaunchOutcome(counted, interrupted_by_);
 }
 
@@ -259,7 +263,8 @@ Time LaunchPlan::HeldUntil(const Child& child) const {
   const Time since = std::max(child.held_since, finished_);
   const Time patience = After(since, options_.grace);
   const bool left_out =
-      options_.survives && &child != &children_.front() && child.paused_until > patience;
+      options_.survives && (options_.role_moves || &child != &children_.front()) &&
+      child.paused_until > patience;
   return left_out ? since : patience;
 }
 

@@ -63,6 +63,8 @@ struct LaunchPlanOptions {
   // The nodes go on without one that is lost: whether the launch has failed is rank 0's word, where
   // it is not a failure that befalls all (IsOfOneNode).
   bool survives = false;
+  // They go on without rank 0, too: the launch has succeeded if any of them has.
+  bool role_moves = false;
 };
 
 class LaunchPlan {

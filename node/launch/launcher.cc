@@ -111,15 +111,14 @@ class Launcher {
   void StartChildren() {
     while (const std::optional<Rank> rank = plan_.next()) {
       absl::Status status;
-      if (*rank != 0) {
-        status = StartChild(*rank, master_port_, {});
-      } else {
-        status = StartChild(0, "0",
-                            {{kPortDescriptorVariable, port_.write.get()},
-                             {kProgressDescriptorVariable, progress_.write.get()}});
-        port_.write.Close();
-        progress_.write.Close();
+      std::map<std::string, int> inherited;
+      if (*rank == 0) inherited[kPortDescriptorVariable] = port_.write.get();
+      if (*rank == 0 || options_.plan.role_moves) {
+        inherited[kProgressDescriptorVariable] = progress_.write.get();
       }
+      status = StartChild(*rank, *rank == 0 ? "0" : master_port_, std::move(inherited));
+      port_.write.Close();
+      if (!options_.plan.role_moves) progress_.write.Close();
       if (!status.ok()) {
         plan_.OnFailure(
             absl::Status(status.code(), absl::StrCat("rank ", *rank, ": ", status.message())),

@@ -26,12 +26,16 @@ namespace grapevine {
 
 // Set in the environment of a node by the launcher, which speaks for it.
 inline constexpr char kLaunchedVariable[] = "GRAPEVINE_LAUNCHED";
-// For rank 0: the descriptors to which it writes its port and its progress.
+// For rank 0: the descriptors to which it writes its port and its progress. Where its role moves
+// (LaunchPlanOptions), every node has the latter.
 inline constexpr char kPortDescriptorVariable[] = "GRAPEVINE_PORT_FD";
 inline constexpr char kProgressDescriptorVariable[] = "GRAPEVINE_PROGRESS_FD";
 // For every node, with LaunchOptions::pauses: where it asks to be stopped for a while, in a line
 // "RANK NANOSECONDS".
 inline constexpr char kPauseDescriptorVariable[] = "GRAPEVINE_PAUSE_FD";
+
+// For every node, where it is set: the folder in which rank 0's role is kept.
+inline constexpr char kRoleVariable[] = "GRAPEVINE_ROLE_FOLDER";
 
 struct LaunchOptions {
   LaunchPlanOptions plan;
@@ -50,7 +54,7 @@ struct LaunchOptions {
 struct LaunchSinks {
   // A line of a child's output or errors, without its line break.
   std::function<void(Rank rank, bool errors, std::string_view line)> on_line;
-  // A line that rank 0 wrote about its progress; untrusted.
+  // A line that rank 0, or whoever has its role, wrote about its progress; untrusted.
   std::function<void(std::string_view line)> on_progress;
   // This process was told to end, and is about to tell the children. May be absent.
   std::function<void()> on_interrupt = {};

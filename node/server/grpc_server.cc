@@ -27,7 +27,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "node/server/grpc_keepalive.h"
-#include "system/mutex.h"
 
 namespace grapevine {
 
@@ -194,10 +193,16 @@ GrpcAcceptor::Attempt GrpcAcceptor::AcceptOne(int listener) {
   return Attempt::kAgain;
 }
 
+void GrpcHealthService::Offer(const std::vector<std::string>& services) {
+  MutexLock lock(mutex_);
+  offered_.insert(offered_.end(), services.begin(), services.end());
+}
+
 grpc::Status GrpcHealthService::Check(grpc::ServerContext*,
                                       const grpc::health::v1::HealthCheckRequest* request,
                                       grpc::health::v1::HealthCheckResponse* response) {
   using Response = grpc::health::v1::HealthCheckResponse;
+  MutexLock lock(mutex_);
   if (request->service().empty() ||
       std::ranges::find(offered_, request->service()) != offered_.end()) {
     response->set_status(Response::SERVING);
@@ -330,6 +335,8 @@ GrpcServer::GrpcServer(std::unique_ptr<GrpcHealthService> health,
 GrpcServer::~GrpcServer() { Shutdown(std::chrono::system_clock::now()); }
 
 void GrpcServer::SetReady(bool ready) { health_->SetReady(ready); }
+
+void GrpcServer::Offer(const std::vector<std::string>& services) { health_->Offer(services); }
 
 std::shared_ptr<grpc::Channel> GrpcServer::InProcessChannel() {
   return server_->InProcessChannel(grpc::ChannelArguments());

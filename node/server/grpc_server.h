@@ -18,11 +18,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "node/identity/host_address.h"
 #include "node/server/grpc_credentials.h"
 #include "node/server/grpc_health.grpc.pb.h"
 #include "system/file_descriptor.h"
+#include "system/mutex.h"
 
 namespace grapevine {
 
@@ -95,13 +97,16 @@ class GrpcHealthService final : public grpc::health::v1::Health::Service {
 
   // "" is serving as long as the server runs; "grapevine" only while ready.
   void SetReady(bool ready) { ready_ = ready; }
+  // The node is known as these, too, from now on.
+  void Offer(const std::vector<std::string>& services);
 
  private:
   grpc::Status Check(grpc::ServerContext* context,
                      const grpc::health::v1::HealthCheckRequest* request,
                      grpc::health::v1::HealthCheckResponse* response) override;
 
-  const std::vector<std::string> offered_;
+  Mutex mutex_;
+  std::vector<std::string> offered_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> ready_ = false;
 };
 
@@ -144,6 +149,7 @@ class GrpcServer {
   const HostAddress& address() const { return address_; }
 
   void SetReady(bool ready);
+  void Offer(const std::vector<std::string>& services);
 
   // A connection to this server without sockets and credentials: how rank 0
   // reaches its own coordinator.

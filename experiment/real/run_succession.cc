@@ -1,0 +1,47 @@
+#include "experiment/real/run_succession.h"
+
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include "absl/status/status.h"
+#include "base/status.h"
+#include "run/config/config_file.h"
+#include "run/records/output_file.h"
+#include "run/records/run_directory.h"
+
+namespace grapevine {
+namespace {
+
+constexpr int64_t kAllRounds = std::numeric_limits<int64_t>::max();
+
+// Of a node whose folder is here; else, or while its last line is being written, 0.
+int64_t BytesSentBy(const std::string& run_directory, Rank rank) {
+  const absl::StatusOr<std::vector<std::string>> lines =
+      ReadLinesUntil(MetricsPath(NodeDirectory(run_directory, rank)), kAllRounds);
+  if (!lines.ok() || lines->empty()) return 0;
+  const absl::StatusOr<NodeMetrics> last = NodeMetricsFromJson(lines->back());
+  return last.ok() ? last->bytes_sent_total.value_or(0) : 0;
+}
+
+}  // namespace
+
+absl::StatusOr<InheritedRun> InheritRun(const std::string& run_directory, const Config& config) {
+  InheritedRun run;
+  RETURN_IF_ERROR(CreateFolders(run_directory));
+  std::error_code error;
+  if (!std::filesystem::exists(ConfigPath(run_directory), error)) {
+    RETURN_IF_ERROR(WriteOutputFile(ConfigPath(run_directory), ConfigFileText(config)));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> lines,
+                   KeepLinesUntil(MetricsPath(run_directory), kAllRounds));
+  for (const std::string& line : lines) {
+    ASSIGN_OR_RETURN(run.measured.emplace_back(), RunMetricsFromJson(line));
+  }
+  for (Rank rank = 0; rank < config.nodes(); ++rank) {
+    run.bytes_sent[rank] = BytesSentBy(run_directory, rank);
+  }
+  return run;
+}
+
+}  // namespace grapevine
