@@ -191,9 +191,9 @@ absl::Status SayOpening(const Experiment& experiment, Rank rank, const std::stri
   return FlushStandardOutput();
 }
 
-absl::Status SayClosing(const Config& config, Rank rank) {
+absl::Status SayClosing(const Config& config, Rank rank, bool has_results) {
   if (Launched()) return absl::OkStatus();
-  if (rank != 0) {
+  if (!has_results) {
     std::cout << "rank " << rank << " is done: " << NodeDirectory(config.out(), rank) << std::endl;
     return absl::OkStatus();
   }
@@ -248,7 +248,7 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   }
   interruption.reset();  // only a reader is awaited now: signals act as usual
   RETURN_IF_ERROR(progress.Finish());
-  return SayClosing(config, rank);
+  return SayClosing(config, rank, run.coordinates());
 }
 
 absl::Status BuildAndCarryOut(const Config& config, NodeRunOptions options,

@@ -66,6 +66,8 @@ class NodeRun final : private RunObserver {
   // Whether all nodes have joined, so that there may be measurements.
   bool began() const { return node_metrics_ != nullptr; }
   Round round() const { return runner_->progress().round; }
+  // Whether this node has rank 0's role, and so the run's results.
+  bool coordinates() const { return coordinates_; }
 
  private:
   absl::Status Prepare();

@@ -166,10 +166,12 @@ HeldKeyOptions StoreDiscovery::Holding(const CoordinatorAnnouncement& announceme
 }
 
 absl::StatusOr<HeldKey::Taken> StoreDiscovery::Take(const CoordinatorAnnouncement& announcement,
-                                                    Deadline deadline,
+                                                    bool waits, Deadline deadline,
                                                     const Interrupted& interrupted) {
+  HeldKeyOptions holding = Holding(announcement);
+  holding.waits = waits;
   ASSIGN_OR_RETURN(HeldKey::Taken taken,
-                   HeldKey::Take(store_, Holding(announcement), deadline, interrupted));
+                   HeldKey::Take(store_, std::move(holding), deadline, interrupted));
   if (taken.holder) return taken;
   MutexLock lock(mutex_);
   known_ = taken.held->fence();
@@ -184,7 +186,7 @@ absl::Status StoreDiscovery::Announce(const ListeningCoordinator& own, Deadline 
       .run_id = own.run_id,
       .addresses = AnnouncedAddresses(own.advertised, options_.own_names),
       .since = absl::ToUnixSeconds(absl::Now())};
-  const absl::StatusOr<HeldKey::Taken> taken = Take(announcement, deadline, interrupted);
+  const absl::StatusOr<HeldKey::Taken> taken = Take(announcement, /*waits=*/true, deadline, interrupted);
   if (!taken.ok()) return AsRendezvous(taken.status());
   if (taken->holder) return AlreadyThere(*taken->holder);
   LOG(INFO) << "rank 0 is announced at " << AnnouncementText(announcement) << " in " << place_;
@@ -340,7 +342,7 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
     const bool vacant = found.ok() && seen == 0;
     if (vacant && steady_clock::now() >= begin + candidate.delay) {
       const absl::StatusOr<HeldKey::Taken> taken =
-          Take(own, Soon(deadline, kAnswer), interrupted);
+          Take(own, /*waits=*/false, Soon(deadline, kAnswer), interrupted);
       if (taken.ok() && !taken->holder) return Holder{.rank = candidate.rank, .own = true};
       if (taken.ok()) continue;
       found = taken.status();

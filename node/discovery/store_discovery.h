@@ -95,7 +95,7 @@ class StoreDiscovery final : public Discovery, public MovingRole {
   absl::StatusOr<FoundCoordinator> Look(StoreRevision* seen, Deadline deadline);
   // What a holder of the key writes, and what is done when it is lost.
   HeldKeyOptions Holding(const CoordinatorAnnouncement& announcement);
-  absl::StatusOr<HeldKey::Taken> Take(const CoordinatorAnnouncement& announcement,
+  absl::StatusOr<HeldKey::Taken> Take(const CoordinatorAnnouncement& announcement, bool waits,
                                       Deadline deadline, const Interrupted& interrupted);
   // Of a candidate: who has the role by now, or how the run has ended; none: the one before, or
   // nobody, as `seen` says.

@@ -60,7 +60,8 @@ absl::StatusOr<HeldKey::Taken> HeldKey::Take(std::shared_ptr<Store> store, HeldK
                                              StoreDeadline deadline,
                                              const Interrupted& interrupted) {
   RETURN_IF_ERROR(CheckTimeToLive(options.time_to_live));
-  const StoreDeadline patience = Soon(deadline, options.time_to_live + kGrace);
+  const StoreDeadline patience =
+      options.waits ? Soon(deadline, options.time_to_live + kGrace) : StoreDeadline::min();
   while (true) {
     RETURN_IF_ERROR(interrupted());
     absl::StatusOr<std::optional<StoredValue>> holder =

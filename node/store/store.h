@@ -106,6 +106,7 @@ struct HeldKeyOptions {
   std::string key;
   std::string words;  // of the holder, about itself; no two processes have the same
   std::chrono::milliseconds time_to_live{10000};
+  bool waits = true;  // until a holder that may have died is forgotten; else it is told at once
   // It is no longer held, for this reason. From a thread of its own, at most once.
   std::function<void(const absl::Status& why)> on_lost = [](const absl::Status&) {};
 };
@@ -125,7 +126,7 @@ class HeldKey {
     std::optional<StoredValue> holder;  // somebody else, and what that has written
   };
 
-  // Takes the key if nobody holds it. Where somebody does, waits for as long as a holder that has
+  // Takes the key if nobody holds it. Where somebody does, waits (`waits`) for as long as a holder that has
   // died would keep it: a time to live and a little more, but not past `deadline`. A store that is
   // away is asked again until then.
   static absl::StatusOr<Taken> Take(std::shared_ptr<Store> store, HeldKeyOptions options,

@@ -49,6 +49,7 @@ class CoordinatorRun : public ::testing::Test {
                                             .round_limit = 100,
                                             .resilient = resilient_,
                                             .min_nodes = min_nodes_,
+                                            .role_moves = role_moves_,
                                             .checkpoints = checkpoints_,
                                             .rendezvous_timeout = std::chrono::milliseconds(20000),
                                             .peer_timeout = peer_timeout,
@@ -160,6 +161,7 @@ class CoordinatorRun : public ::testing::Test {
   std::vector<Round> called_;
   bool resilient_ = false;
   Rank min_nodes_ = 1;
+  bool role_moves_ = false;
   std::optional<CheckpointCallsOptions> checkpoints_;
   int all_done_ = 0;
 };

@@ -362,5 +362,24 @@ TEST_F(MetricsCollectorTest, TotalsThatCannotBeAreRefused) {
   }
 }
 
+// Another has measured until round 4, and lost rank 0.
+TEST_F(MetricsCollectorTest, GoesOnBehindWhatAnotherHasMeasured) {
+  MetricsCollector collector = Collector(3, /*evaluated_every=*/5);
+  const RunMetrics measured{.round = 4, .time_s = 8, .bytes_sent_total = 1200};
+  collector.TakeOver({&measured, 1}, {{0, 400}, {1, 400}, {2, 400}});
+  collector.Lose(0);
+  ASSERT_TRUE(collector.OnNode(1, Report(4, 5)).ok()) << "has been measured";
+  for (const Round round : {5, 6}) {
+    ASSERT_TRUE(collector.OnNode(1, Report(round, 5)).ok());
+    ASSERT_TRUE(collector.OnNode(2, Report(round, 5)).ok());
+  }
+  EXPECT_TRUE(emitted_.empty()) << "the evaluation of round 5 may come";
+  collector.NoEvaluationsBefore(6);
+  ASSERT_EQ(emitted_.size(), 2u);
+  EXPECT_EQ(emitted_[0].round, 5);
+  EXPECT_EQ(emitted_[0].bytes_sent_total, 400 + 2 * 500);
+  EXPECT_EQ(emitted_[0].living, 2);
+}
+
 }  // namespace
 }  // namespace grapevine

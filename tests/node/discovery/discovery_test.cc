@@ -175,6 +175,106 @@ TEST_F(InFolder, WaitingIsInterrupted) {
   EXPECT_EQ(Node()->Find(InTime(), [&] { return enough; }).status(), enough);
 }
 
+// Whose role it is, of nodes that share a folder and have lost rank 0.
+class RoleInFolder : public InFolder {
+ protected:
+  std::unique_ptr<StoreDiscovery> Member() {
+    return std::make_unique<StoreDiscovery>(store_,
+                                            StoreDiscoveryOptions{.key = "coordinator",
+                                                                  .time_to_live = seconds(1),
+                                                                  .probe = listeners_.Probe(),
+                                                                  .own_names = {"node1"},
+                                                                  .role_moves = true});
+  }
+  static MovingRole::Candidate Candidate(Rank rank, Rank lost) {
+    return {.run_id = "17", .rank = rank, .advertised = {"", 7}, .lost = lost};
+  }
+  // Rank 0 of run 17.
+  std::unique_ptr<StoreDiscovery> Begun() {
+    auto zero = Member();
+    EXPECT_TRUE(zero->Announce({.run_id = "17", .advertised = {"", 7}}, InTime(), GoOn).ok());
+    return zero;
+  }
+  static MovingRole::Holder HolderIn(const absl::StatusOr<MovingRole::Settled>& settled) {
+    EXPECT_TRUE(settled.ok()) << settled.status();
+    const auto* holder = settled.ok() ? std::get_if<MovingRole::Holder>(&*settled) : nullptr;
+    return holder == nullptr ? MovingRole::Holder{-1} : *holder;
+  }
+};
+
+TEST_F(RoleInFolder, StaysWithWhoHasIt) {
+  const auto zero = Begun(), one = Member();
+  const auto settled = one->Settle(Candidate(1, 0), Within(seconds(2)), GoOn);
+  EXPECT_TRUE(absl::IsUnavailable(settled.status()));
+  EXPECT_THAT(std::string(settled.status().message()), HasSubstr("its role is still taken"));
+}
+
+TEST_F(RoleInFolder, GoesToOneOfSeveralAndFromThereToAnother) {
+  std::vector<std::unique_ptr<StoreDiscovery>> members;
+  for (int i = 0; i < 4; ++i) members.push_back(Member());
+  ASSERT_TRUE(members[0]->Announce({.run_id = "17", .advertised = {"", 7}}, InTime(), GoOn).ok());
+  for (Rank lost = 0, round = 0; round < 2; ++round) {
+    members[lost]->Withdraw();
+    std::vector<std::future<absl::StatusOr<MovingRole::Settled>>> answers;
+    std::vector<Rank> ranks;
+    for (Rank rank = 1; rank < 4; ++rank) {
+      if (rank == lost) continue;
+      ranks.push_back(rank);
+      answers.push_back(std::async(std::launch::async, [&, rank] {
+        return members[rank]->Settle(Candidate(rank, lost), InTime(), GoOn);
+      }));
+    }
+    std::vector<MovingRole::Holder> holders;
+    for (auto& answer : answers) holders.push_back(HolderIn(answer.get()));
+    int own = 0;
+    for (size_t i = 0; i < holders.size(); ++i) {
+      EXPECT_EQ(holders[i].rank, holders[0].rank);
+      EXPECT_EQ(holders[i].own, ranks[i] == holders[0].rank);
+      own += holders[i].own;
+    }
+    EXPECT_EQ(own, 1);
+    lost = holders[0].rank;
+  }
+}
+
+TEST_F(RoleInFolder, HowTheRunHasEndedIsKnownToWhoComesForIt) {
+  const auto zero = Begun(), one = Member();
+  zero->EndRun("17", WithFailure(absl::AbortedError("rank 3 diverged"), Failure::kDiverged));
+  zero->Withdraw();
+  const auto settled = one->Settle(Candidate(1, 0), InTime(), GoOn);
+  ASSERT_TRUE(settled.ok()) << settled.status();
+  const auto* over = std::get_if<MovingRole::Over>(&*settled);
+  ASSERT_NE(over, nullptr);
+  EXPECT_EQ(FailureOf(over->how), Failure::kDiverged);
+  EXPECT_EQ(over->how.message(), "rank 3 diverged");
+  // That of another run says nothing.
+  zero->EndRun("16", absl::OkStatus());
+  EXPECT_TRUE(HolderIn(one->Settle(Candidate(1, 0), InTime(), GoOn)).own);
+}
+
+// As when the store was away, or the process stood still.
+TEST_F(RoleInFolder, WhoLosesItTakesItAgainUnlessAnotherHasIt) {
+  const auto zero = Begun(), one = Member();
+  std::promise<absl::Status> superseded;
+  zero->OnSuperseded([&](const absl::Status& why) { superseded.set_value(why); });
+  const auto lose = [this] {
+    const auto found = store_->Get("coordinator", InTime());
+    ASSERT_TRUE(found.ok() && *found);
+    ASSERT_TRUE(store_->Revoke((*found)->lease, InTime()).ok());
+  };
+  lose();
+  std::optional<StoredValue> found;
+  for (const Deadline end = InTime(); !found && steady_clock::now() < end;) {
+    found = *store_->AwaitChange("coordinator", 0, InTime());
+  }
+  EXPECT_TRUE(found.has_value()) << "taken again";
+  lose();
+  EXPECT_TRUE(HolderIn(one->Settle(Candidate(1, 0), InTime(), GoOn)).own);
+  auto told = superseded.get_future();
+  ASSERT_EQ(told.wait_for(minutes(1)), std::future_status::ready);
+  EXPECT_THAT(std::string(told.get().message()), HasSubstr("another node has its role by now"));
+}
+
 // A headless service whose pods come up one by one.
 TEST(InDns, AllAddressesAreTriedUntilRankZeroIsThere) {
   Listeners listeners;

@@ -239,6 +239,23 @@ TEST(LaunchPlan, WhereNodesGoOnOnlyRankZeroDecides) {
             Failure::kRendezvous);
 }
 
+TEST(LaunchPlan, WhereTheRoleMovesAnyNodeThatEndsWellDecides) {
+  LaunchPlanOptions options = kOptions;
+  options.survives = options.role_moves = true;
+  const auto outcome = [&](Nature first, Nature others) {
+    World world(options, {first, others, others}, At(10), {});
+    EXPECT_TRUE(world.Run());
+    return world.plan().Outcome();
+  };
+  const Nature killed{.ends = At(100), .wait_status = Killed(SIGKILL)};
+  EXPECT_TRUE(outcome(killed, {.ends = At(5000)}).ok());
+  EXPECT_TRUE(outcome({.ends = At(100), .wait_status = Exited(143)}, {.ends = At(5000)}).ok());
+  EXPECT_EQ(FailureOf(outcome(killed, {.ends = At(200), .wait_status = Exited(6)})),
+            Failure::kPeerLost);
+  EXPECT_EQ(FailureOf(outcome({.ends = At(100), .wait_status = Exited(4)}, {.ends = At(5000)})),
+            Failure::kOutput);
+}
+
 TEST(LaunchPlan, WhereNodesGoOnWhoIsStoppedAtTheEndIsKilled) {
   LaunchPlanOptions options = kOptions;
   options.survives = true;

@@ -32,21 +32,22 @@ TEST_P(ModelReductionTest, GivesTheMeanAndTheExactDistanceInAnyOrder) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE(seed);
     Network network(nodes, layout, chunk_size, seed);
-    for (Round round : {10, 20}) {  // the second one with the first's leftovers
+    // The second one with the first's leftovers, the third where another has rank 0's role.
+    for (const auto& [round, lead] : {std::pair<Round, Rank>(10, 0), {20, 0}, {30, nodes / 2}}) {
       std::vector<SharedVector> replicas;
       for (Rank rank = 0; rank < nodes; ++rank) {
         KeyedRandom random(seed, Purpose::kInitialization, rank, round);
         replicas.push_back(NewSharedVector(layout.size));
         for (float& value : replicas.back().span())
           value = static_cast<float>(random.Normal() + 100);
-        network.at(rank).Add({round, replicas.back()});
+        network.at(rank).Add({round, replicas.back(), nullptr, lead});
         ASSERT_TRUE(network.at(rank).BeginDue().ok());
       }
       network.RunToTheEnd();
       for (Rank rank = 0; rank < nodes; ++rank) EXPECT_TRUE(network.at(rank).idle()) << rank;
-      const auto result = network.at(0).TakeAverage();
+      const auto result = network.at(lead).TakeAverage();
       ASSERT_TRUE(result.has_value());
-      network.at(0).ReleaseAverage();
+      network.at(lead).ReleaseAverage();
       EXPECT_EQ(result->round, round);
       double distance = 0, of_buffers = 0;
       for (int64_t i = 0; i < layout.size; ++i) {

@@ -1,0 +1,331 @@
+// A coordinator that takes a run over, and one whose node goes: see succession.h.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "node/control/control_line.h"
+#include "node/control/coordinator.h"
+#include "tests/node/control/coordinator_run.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Rank 1's, of a run of five that rank 0 has begun.
+class CoordinatorSuccession : public CoordinatorRun {
+ protected:
+  void SetUp() override {
+    n_ = 5;
+    SuccessionOptions succession{.lost = 0};
+    for (Rank rank = 0; rank < n_; ++rank) {
+      succession.addresses.push_back(RegistrationOf(rank, n_).address());
+    }
+    coordinator_.emplace(CoordinatorOptions{.own = RegistrationOf(1, n_),
+                                            .run_id = "run-1",
+                                            .resilient = true,
+                                            .min_nodes = min_nodes_,
+                                            .role_moves = true,
+                                            .succession = succession,
+                                            .peer_timeout = milliseconds(4000)},
+                         now_);
+  }
+
+  static control::Registration Comes(Rank rank) {
+    control::Registration registration = RegistrationOf(rank, 5);
+    registration.set_run_id("run-1");
+    registration.set_call(7);
+    registration.mutable_standing()->mutable_limit()->set_limit(100);
+    return registration;
+  }
+  static control::Registration KnowsView(control::Registration registration, uint32_t epoch,
+                                         std::vector<Member> members, uint32_t ballot) {
+    control::View& view = *registration.mutable_standing()->mutable_view();
+    view.set_epoch(epoch);
+    view.set_from(10 * epoch);
+    view.set_ballot(ballot);
+    view.mutable_members()->Assign(members.begin(), members.end());
+    registration.mutable_standing()->set_ballot(ballot);
+    return registration;
+  }
+  static control::Registration IsDone(control::Registration registration) {
+    registration.mutable_standing()->mutable_limit()->set_final(true);
+    registration.mutable_standing()->set_done(100);
+    return registration;
+  }
+  void Come(const control::Registration& registration) {
+    Register(registration.rank(), registration);
+  }
+  bool runs() const { return coordinator_->phase() == Coordinator::Phase::kRunning; }
+};
+
+TEST_F(CoordinatorSuccession, GathersThoseWhoAreLeftAndGoesOnWithoutTheOneBefore) {
+  for (const Rank rank : {1, 2, 3}) Come(Comes(rank));
+  EXPECT_FALSE(runs());
+  EXPECT_THAT(coordinator_->absent(), ElementsAre(::testing::Pair(4, "10.0.0.5:7000")));
+  Come(Comes(4));
+  ASSERT_TRUE(runs());
+  EXPECT_THAT(lost_, ElementsAre(0));
+  EXPECT_THAT(notices_, ElementsAre("rank 1 has the role of rank 0 now; 4 of 5 nodes go on"));
+  for (const Rank rank : {1, 2, 3, 4}) {
+    ASSERT_EQ(directives_[rank].size(), 2u) << rank;
+    EXPECT_EQ(directives_[rank][0].round_limit().limit(), 100);
+    EXPECT_EQ(Last(rank).prepare().ballot(), 1u);
+    Promise(rank, 1, 20 + rank);
+  }
+  const control::View& view = Last(3).view();
+  EXPECT_EQ(view.epoch(), 1u);
+  EXPECT_EQ(view.from(), 25);
+  EXPECT_EQ(view.lead(), 1);
+  EXPECT_THAT(view.members(), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(CoordinatorSuccession, WaitsForNobodyWhoseProcessIsGone) {
+  for (const Rank rank : {1, 2, 3}) Come(Comes(rank));
+  coordinator_->OnGone(4, "nobody listens there", now_);
+  Collect();
+  EXPECT_TRUE(runs());
+  EXPECT_THAT(lost_, ElementsAre(0, 4));
+}
+
+TEST_F(CoordinatorSuccession, WhoDoesNotComeWithinThePeerTimeoutIsLostAndToldSo) {
+  for (const Rank rank : {1, 2}) Come(Comes(rank));
+  const auto beat = [this] {
+    for (const Rank rank : {1, 2}) Beat(rank, 20);
+  };
+  Pass(milliseconds(3900), beat);
+  EXPECT_FALSE(runs());
+  Pass(milliseconds(200), beat);
+  EXPECT_TRUE(runs());
+  EXPECT_THAT(lost_, ElementsAre(0, 3, 4));
+  Come(Comes(3));
+  EXPECT_THAT(Last(3).abort().message(),
+              HasSubstr("the others go on without it: rank 3 did not come to rank 1"));
+}
+
+// Rank 0 has agreed on a view with all, and died before it could tell the last of it.
+TEST_F(CoordinatorSuccession, ViewsThatSomeHaveNotHeardOfAreTold) {
+  Come(Comes(1));
+  Come(KnowsView(Comes(2), 1, {0, 1, 2, 3}, 3));
+  control::Registration lags = Comes(3);
+  lags.mutable_standing()->set_ballot(3);
+  Come(lags);
+  ASSERT_TRUE(runs()) << "rank 4 is left out by the view";
+  EXPECT_EQ(directives_[3][0].view().epoch(), 1u);
+  EXPECT_EQ(directives_[1][0].view().epoch(), 1u);
+  EXPECT_TRUE(directives_[2][0].has_round_limit());
+  EXPECT_EQ(Last(2).prepare().ballot(), 4u) << "above all that were asked before";
+  for (const Rank rank : {1, 2, 3}) Promise(rank, 4, 30);
+  EXPECT_EQ(Last(3).view().epoch(), 2u);
+  EXPECT_THAT(Last(3).view().members(), ElementsAre(1, 2, 3));
+}
+
+// It was cut off when the others left it out, and was fast to take the role.
+TEST_F(CoordinatorSuccession, WhoIsLeftOutItselfGoesWithoutAWordToTheOthers) {
+  Come(Comes(1));
+  for (const Rank rank : {2, 3, 4}) Come(KnowsView(Comes(rank), 1, {0, 2, 3, 4}, 1));
+  EXPECT_TRUE(coordinator_->resigned());
+  EXPECT_THAT(Last(1).abort().message(), HasSubstr("is left out from round 10 on"));
+  for (const Rank rank : {2, 3, 4}) EXPECT_THAT(directives_[rank], IsEmpty());
+  Come(Comes(2));
+  EXPECT_THAT(directives_[2], IsEmpty());
+}
+
+TEST_F(CoordinatorSuccession, WhoWasLeftOutHearsSo) {
+  Come(KnowsView(Comes(1), 1, {0, 1, 2}, 1));
+  Come(Comes(4));
+  Come(KnowsView(Comes(2), 1, {0, 1, 2}, 1));
+  ASSERT_TRUE(runs());
+  EXPECT_THAT(Last(4).abort().message(), HasSubstr("the others go on without it: rank 4 was out"));
+  EXPECT_THAT(lost_, ElementsAre(0, 3, 4));
+}
+
+TEST_F(CoordinatorSuccession, OnceAllAreDoneTheResultsAreWritten) {
+  for (const Rank rank : {1, 2, 3, 4}) Come(IsDone(Comes(rank)));
+  EXPECT_EQ(all_done_, 1);
+  coordinator_->Finish();
+  Collect();
+  for (const Rank rank : {1, 2, 3, 4}) EXPECT_TRUE(Last(rank).has_finish());
+}
+
+// The end was settled, and some are still on the way there.
+TEST_F(CoordinatorSuccession, WhatOneHasHeardOfTheEndIsToldToAll) {
+  Come(IsDone(Comes(2)));
+  for (const Rank rank : {1, 3, 4}) Come(Comes(rank));
+  EXPECT_TRUE(directives_[3][0].round_limit().final());
+  for (const Rank rank : {1, 3, 4}) Promise(rank, 1, 90);
+  EXPECT_EQ(Last(3).view().from(), 100) << "who is done is past all rounds";
+  EXPECT_FALSE(Last(3).view().has_again());
+}
+
+TEST_F(CoordinatorSuccession, TheLastModelIsPutTogetherAgainIfTheEndWasNotSettled) {
+  for (const Rank rank : {1, 2, 3, 4}) Come(Comes(rank));
+  for (const Rank rank : {1, 2, 3, 4}) Promise(rank, 1, 99);
+  EXPECT_EQ(Last(2).view().again(), 100);
+}
+
+// Heard by the coordinator before, if by any.
+TEST_F(CoordinatorSuccession, WhatIsSaidWhileOthersAreAwaitedCounts) {
+  for (const Rank rank : {1, 2, 3}) Come(Comes(rank));
+  Fail(2, 3, "rank 2 lost rank 3 in round 20: cut", Failure::kPeerLost);
+  Come(Comes(4));
+  Pass(milliseconds(2500), [this] {
+    for (const Rank rank : {1, 2, 3, 4}) Beat(rank, 20);
+  });
+  EXPECT_THAT(lost_, ElementsAre(0, 3));
+}
+
+TEST_F(CoordinatorSuccession, WhatDoesNotBelongIsRefused) {
+  Come(RegistrationOf(2, 5));
+  EXPECT_THAT(Last(2).abort().message(), HasSubstr("it was not in the run that goes on here"));
+  control::Registration other = Comes(2);
+  other.set_run_id("run-2");
+  Register(20, other);
+  EXPECT_THAT(Last(20).abort().message(), HasSubstr("it was not in the run"));
+  Come(Comes(0));
+  EXPECT_THAT(Last(0).abort().message(), HasSubstr("the others have lost it"));
+  control::Registration absurd = KnowsView(Comes(3), 1, {3, 9}, 1);
+  Come(absurd);
+  EXPECT_THAT(Last(3).abort().message(), HasSubstr("where it says that it stands cannot be"));
+  EXPECT_FALSE(runs());
+}
+
+class CoordinatorResignation : public CoordinatorRun {
+ protected:
+  CoordinatorResignation() { resilient_ = role_moves_ = true; }
+};
+
+TEST_F(CoordinatorResignation, WhatBefallsItsOwnNodeIsToldToNobodyElse) {
+  BeginRunning(3);
+  Fail(0, 0, "terminated", Failure::kTerminated);
+  EXPECT_TRUE(coordinator_->resigned());
+  EXPECT_THAT(Last(0).abort().message(), HasSubstr("terminated"));
+  for (const Rank rank : {1, 2}) EXPECT_THAT(directives_[rank], IsEmpty());
+  EXPECT_FALSE(coordinator_->AwaitsLatecomers());
+}
+
+TEST_F(CoordinatorResignation, WhatWouldBefallTheOthersTooEndsTheRun) {
+  BeginRunning(3);
+  Fail(0, 0, "the disk is full", Failure::kOutput);
+  EXPECT_FALSE(coordinator_->resigned());
+  for (const Rank rank : {0, 1, 2}) EXPECT_TRUE(Last(rank).has_abort());
+}
+
+// Its end of a line whose coordinator is lost.
+class OrphanedLine : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    control::Directive roster;
+    roster.mutable_roster()->set_run_id("run-1");
+    roster.mutable_roster()->set_round_limit(10);
+    for (const char* address : {"node0:1", "node1:1", "node2:1"}) {
+      roster.mutable_roster()->add_addresses(address);
+    }
+    roster.set_number(1);
+    Connect();
+    line_.OnDirective(roster, now_);
+  }
+  control::Registration Connect() {
+    control::Registration registration;
+    line_.OnConnecting(now_, &registration);
+    return registration;
+  }
+  void LoseCoordinator() {
+    line_.OnClosed("connection reset", now_);
+    line_.OnGone("nobody listens there any more");
+  }
+  static control::Report Metrics(Round round) {
+    control::Report report;
+    report.mutable_metrics()->set_round(round);
+    return report;
+  }
+
+  SteadyTime now_{};
+  ControlLine line_{{.coordinator = "node0:1",
+                     .peer_timeout = milliseconds(4000),
+                     .world_size = 3,
+                     .rounds = 10,
+                     .resilient = true,
+                     .role_moves = true,
+                     .rank = 2},
+                    now_};
+};
+
+TEST_F(OrphanedLine, WaitsForAnotherCoordinator) {
+  LoseCoordinator();
+  ASSERT_TRUE(line_.orphaned().has_value());
+  EXPECT_THAT(std::string(line_.orphaned()->message()),
+              HasSubstr("rank 0 (the coordinator at node0:1) died"));
+  EXPECT_FALSE(line_.verdict().has_value());
+  EXPECT_FALSE(line_.reconnect_at().has_value());
+  line_.Adopt(1, "node1:1", now_);
+  EXPECT_EQ(line_.reconnect_at(), now_);
+  EXPECT_EQ(line_.coordinator(), "node1:1");
+  LoseCoordinator();  // that of the coordinator before, which is no news
+  EXPECT_FALSE(line_.orphaned().has_value());
+  Connect();
+  LoseCoordinator();
+  EXPECT_THAT(std::string(line_.orphaned()->message()),
+              HasSubstr("rank 1 (the coordinator at node1:1) died"));
+}
+
+TEST_F(OrphanedLine, SaysWhereItStandsAndWhatEveryCoordinatorIsToHear) {
+  control::Directive directive;
+  directive.mutable_prepare()->set_ballot(1);
+  directive.set_number(2);
+  line_.OnDirective(directive, now_);
+  control::Report accusation;
+  accusation.mutable_failure()->set_culprit(1);
+  line_.Add(accusation);
+  line_.Add(Metrics(3));
+  directive.mutable_beat();
+  directive.set_number(0);
+  directive.set_received(2);
+  line_.OnDirective(directive, now_);  // rank 0 has heard both
+  line_.Add(Metrics(4));
+  control::Report promise;
+  promise.mutable_promise()->set_ballot(1);
+  line_.Add(promise);
+  LoseCoordinator();
+  line_.Adopt(1, "node1:1", now_);
+  const control::Registration registration = Connect();
+  EXPECT_EQ(registration.standing().ballot(), 1u);
+  EXPECT_EQ(registration.standing().limit().limit(), 10);
+  EXPECT_FALSE(registration.standing().has_view());
+  ASSERT_EQ(line_.unacknowledged().size(), 2u);
+  EXPECT_EQ(line_.unacknowledged()[0].failure().culprit(), 1);
+  EXPECT_EQ(line_.unacknowledged()[1].metrics().round(), 4);
+  EXPECT_EQ(line_.unacknowledged()[1].number(), 2u);
+  EXPECT_EQ(line_.received(), 0u) << "numbers begin anew";
+}
+
+TEST_F(OrphanedLine, AnEndThatIsFoundIsOneForWhoHasDoneItsPart) {
+  LoseCoordinator();
+  line_.EndAsFound(absl::OkStatus());
+  EXPECT_FALSE(line_.verdict()->ok()) << "the others have gone on without it";
+}
+
+TEST_F(OrphanedLine, WhoIsDoneHearsAGoodEnd) {
+  control::Report done;
+  done.mutable_done()->set_round_limit(10);
+  line_.Add(done);
+  LoseCoordinator();
+  line_.EndAsFound(absl::OkStatus());
+  EXPECT_TRUE(line_.verdict()->ok());
+}
+
+// The others have left it out by now.
+TEST_F(OrphanedLine, WhoStoodStillForSoLongDoesNotComeBackToAnother) {
+  now_ += milliseconds(4500);
+  line_.OnPulse(now_);
+  LoseCoordinator();
+  EXPECT_TRUE(line_.verdict().has_value());
+}
+
+}  // namespace
+}  // namespace grapevine
