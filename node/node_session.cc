@@ -169,7 +169,7 @@ absl::Status NodeSession::Announce() {
     role()->OnSuperseded([this](const absl::Status& why) { Interrupt(why); });
   }
   return place->Announce({.run_id = options_.run_id, .advertised = advertised_},
-                                      rendezvous_deadline_, [this] { return Ended(); });
+                         rendezvous_deadline_, [this] { return Ended(); });
 }
 
 absl::StatusOr<FoundCoordinator> NodeSession::FindCoordinator() {
@@ -351,16 +351,17 @@ std::optional<absl::Status> NodeSession::AwaitLoss() {
 void NodeSession::SeekCoordinator(const absl::Status& lost) {
   // Who comes first is not to be asked by all at once.
   const auto delay = std::min<std::chrono::milliseconds>(options_.rank * kPrecedence, kMostDelay);
-  const absl::StatusOr<MovingRole::Settled> settled = role()->Settle(
-      {.run_id = run_id_,
-       .rank = options_.rank,
-       .advertised = advertised_,
-       .lost = Holder(),
-       .delay = delay},
-      Clock::now() + role()->LongestVacancy() + delay, [this] {
-        MutexLock lock(mutex_);
-        return leaving_ ? absl::CancelledError("this node leaves") : end_.value_or(absl::OkStatus());
-      });
+  const absl::StatusOr<MovingRole::Settled> settled =
+      role()->Settle({.run_id = run_id_,
+                      .rank = options_.rank,
+                      .advertised = advertised_,
+                      .lost = Holder(),
+                      .delay = delay},
+                     Clock::now() + role()->LongestVacancy() + delay, [this] {
+                       MutexLock lock(mutex_);
+                       return leaving_ ? absl::CancelledError("this node leaves")
+                                       : end_.value_or(absl::OkStatus());
+                     });
   if (!Ended().ok()) return;  // for itself
   if (!settled.ok()) {
     absl::Status why(lost.code(), absl::StrCat(std::string(lost.message()), "; ",

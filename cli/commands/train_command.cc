@@ -87,7 +87,9 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
 // Where the nodes of a run keep rank 0's role, while it lasts.
 class RoleFolder {
  public:
-  RoleFolder(const std::string& run, bool wanted) : path_(wanted ? run + "/.role" : "") { Remove(); }
+  RoleFolder(const std::string& run, bool wanted) : path_(wanted ? run + "/.role" : "") {
+    Remove();
+  }
   ~RoleFolder() { Remove(); }
   const std::string& path() const { return path_; }
 

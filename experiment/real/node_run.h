@@ -137,7 +137,8 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<NodeDevice> device_;
   std::unique_ptr<ViewMixing> views_;     // --on-failure=shrink; else null
   std::unique_ptr<Objective> objective_;  // null on a parameter server
-  // Where rank 0's role is, used by the evaluation thread. Null on a parameter server and if nothing learns.
+  // Where rank 0's role is, used by the evaluation thread. Null on a parameter server and if
+  // nothing learns.
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<NodeRecording> recording_;
   std::unique_ptr<Runner> runner_;

@@ -1,5 +1,5 @@
-// What a node that takes over rank 0's role finds of the run in its run directory: what was measured
-// before, if it shares a file system with those who had the role, and otherwise nothing.
+// What a node that takes over rank 0's role finds of the run in its run directory: what was
+// measured before, if it shares a file system with those who had the role, and otherwise nothing.
 //
 // Stateless.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_RUN_SUCCESSION_H_
@@ -18,8 +18,8 @@
 namespace grapevine {
 
 struct InheritedRun {
-  std::vector<RunMetrics> measured;     // the lines of metrics.jsonl
-  std::map<Rank, int64_t> bytes_sent;   // as the nodes' own files say
+  std::vector<RunMetrics> measured;    // the lines of metrics.jsonl
+  std::map<Rank, int64_t> bytes_sent;  // as the nodes' own files say
 };
 
 // Removes what a killed process has not written to its end, and writes the configuration where the

@@ -11,7 +11,8 @@ constexpr std::chrono::milliseconds kMaxHearing{1000};
 }  // namespace
 
 Rank Accusations::Blamed(Rank reporter, Rank culprit, Failure failure) {
-  if (!options_.resilient || culprit != options_.coordinator || failure != Failure::kPeerLost) return culprit;
+  if (!options_.resilient || culprit != options_.coordinator || failure != Failure::kPeerLost)
+    return culprit;
   without_coordinator_.insert(reporter);
   const auto gone_otherwise = std::ranges::count_if(
       left_out_, [this](Rank rank) { return !without_coordinator_.contains(rank); });
@@ -45,7 +46,8 @@ void Accusations::LeaveOut(Rank lost) {
   left_out_.insert(lost);
   std::erase_if(pending_, [this, lost](const auto& entry) {
     const auto& [culprit, pending] = entry;
-    return culprit == lost || (pending.accusation.reporter == lost && culprit != options_.coordinator);
+    return culprit == lost ||
+           (pending.accusation.reporter == lost && culprit != options_.coordinator);
   });
 }
 

@@ -188,12 +188,12 @@ class ControlLine {
   Round last_cut_ = 0;
   std::optional<Round> checkpoint_;  // not taken yet
   Round last_checkpoint_ = 0;
-  Round called_ = 0;  // likewise of those that rank 0 has named
-  View view_;         // the last
+  Round called_ = 0;                        // likewise of those that rank 0 has named
+  View view_;                               // the last
   std::optional<control::View> told_view_;  // likewise, as it was told; absent: the first
   uint32_t ballot_ = 0;
-  // What every coordinator is to hear: what this node has said of others, and how good its own model
-  // is at the end. And that it is done.
+  // What every coordinator is to hear: what this node has said of others, and how good its own
+  // model is at the end. And that it is done.
   std::vector<control::Report> lasting_;
   std::optional<Round> done_;
   std::optional<absl::Status> verdict_;

@@ -134,8 +134,7 @@ void Coordinator::Handle(Rank rank, Member& member, const control::Report& repor
       return;
     default:
       return Abort(rank, Failure::kPeerLost,
-                   absl::StrCat("rank ", rank,
-                                " sent a report that ", Self(),
+                   absl::StrCat("rank ", rank, " sent a report that ", Self(),
                                 " does not know; run the same grapevine on every host"));
   }
 }
@@ -264,10 +263,9 @@ void Coordinator::Advance(SteadyTime now) {
   accusations_.Postpone(gap);
   if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
     LoseSelf(Failure::kPeerLost,
-             absl::StrCat(
-                 Self(), " itself stood still for ", HumanSeconds(gap),
-                       " (stopped, or its host is overloaded), longer than ",
-                       Flag("--peer-timeout", options_.peer_timeout), " lets the others wait"));
+             absl::StrCat(Self(), " itself stood still for ", HumanSeconds(gap),
+                          " (stopped, or its host is overloaded), longer than ",
+                          Flag("--peer-timeout", options_.peer_timeout), " lets the others wait"));
   }
 }
 
@@ -363,10 +361,9 @@ void Coordinator::TakeOver() {
                               Flag("--peer-timeout", options_.peer_timeout)));
     }
   }
-  const std::string going =
-      absl::StrCat(Self(), " has the role of rank ", options_.succession->lost, " now; ",
-                   members_.size(), " of ", world_size(),
-                   members_.size() == 1 ? " nodes goes on" : " nodes go on");
+  const std::string going = absl::StrCat(
+      Self(), " has the role of rank ", options_.succession->lost, " now; ", members_.size(),
+      " of ", world_size(), members_.size() == 1 ? " nodes goes on" : " nodes go on");
   output_.notices.push_back(going);
   if (static_cast<Rank>(members_.size()) < options_.min_nodes) {
     return Abort(options_.succession->lost, Failure::kPeerLost,

@@ -145,9 +145,7 @@ class Coordinator {
   // Rank 0 cannot even begin: the same, and waits for the nodes that have yet to come.
   void CannotBegin(const absl::Status& why);
   // Whether somebody has yet to come, or to come back, and hear how the run ends.
-  bool AwaitsLatecomers() const {
-    return !resigned_ && (!latecomers_.empty() || !absent_.empty());
-  }
+  bool AwaitsLatecomers() const { return !resigned_ && (!latecomers_.empty() || !absent_.empty()); }
   // Whether this node has gone, and the role with it: nobody but itself hears of it from here.
   bool resigned() const { return resigned_; }
 
@@ -297,7 +295,7 @@ class Coordinator {
   uint32_t ballot_ = 0;
   std::optional<CheckpointCalls> calls_;  // while it runs, if it keeps checkpoints
   std::optional<Stop> stop_;
-  std::optional<Succession> succession_;  // while it gathers those who are left
+  std::optional<Succession> succession_;                  // while it gathers those who are left
   std::vector<std::pair<Rank, control::Failure>> early_;  // what they say meanwhile
   bool resigned_ = false;
   bool limit_final_ = false;

@@ -345,8 +345,7 @@ absl::Status GrpcControlClient::Enqueue(control::Report report, size_t most) {
   if (!line_.roster()) return absl::FailedPreconditionError("no run is going on");
   if (Full(most)) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(most, " reports wait for rank ", line_.holder(), " at ",
-                     line_.coordinator()));
+        absl::StrCat(most, " reports wait for rank ", line_.holder(), " at ", line_.coordinator()));
   }
   report = line_.Add(std::move(report));
   // Without a connection it waits for the next one.

@@ -1,5 +1,5 @@
-// A node's control connection to the run's coordinator, rank 0's at first. Every rank has one, rank 0
-// too, over its server's in-process channel.
+// A node's control connection to the run's coordinator, rank 0's at first. Every rank has one, rank
+// 0 too, over its server's in-process channel.
 //
 // It registers, sends heartbeats, and turns directives into callbacks. control_line.h says
 // what directives mean, and what their absence means. A connection that breaks once the run has
@@ -96,8 +96,9 @@ class GrpcControlClient {
   // reaction for the cause. Not from a callback.
   absl::Status AwaitVerdict(control::Failure failure, SteadyTime deadline);
 
-  // After on_orphaned: another has the role, at this address, and Dial makes a channel there; or the
-  // run has ended so (ControlLine::EndAsFound); or nobody has it, and the run ends for this node.
+  // After on_orphaned: another has the role, at this address, and Dial makes a channel there; or
+  // the run has ended so (ControlLine::EndAsFound); or nobody has it, and the run ends for this
+  // node.
   void Adopt(Rank holder, const std::string& address);
   void EndAsFound(const absl::Status& how);
   void End(const absl::Status& why);

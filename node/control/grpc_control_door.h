@@ -1,5 +1,5 @@
-// Where nodes reach the coordinator of a node that has none from the start: services of a gRPC server
-// are added before it starts, and a role may come to the node later.
+// Where nodes reach the coordinator of a node that has none from the start: services of a gRPC
+// server are added before it starts, and a role may come to the node later.
 //
 // Thread-safety: all methods from any thread. Lifetime: outlives the server.
 #ifndef GRAPEVINE_NODE_CONTROL_GRPC_CONTROL_DOOR_H_
@@ -15,8 +15,8 @@ namespace grapevine {
 
 class GrpcControlDoor final : public control::Control::CallbackService {
  public:
-  // From now on callers are `service`'s, which outlives the server. Once. Before, they are told that
-  // there is no such service.
+  // From now on callers are `service`'s, which outlives the server. Once. Before, they are told
+  // that there is no such service.
   void Open(GrpcCoordinatorService* service);
 
  private:

@@ -86,8 +86,8 @@ class MetricsCollector {
   // Before the first report: the run goes on from `round`, behind these measurements, at this time.
   void GoOnFrom(Round round, std::span<const RunMetrics> measured, double time_s);
 
-  // Before the first report, where the run was another's to measure: likewise, and this is what each
-  // rank has sent. What is reported of rounds until there has been measured.
+  // Before the first report, where the run was another's to measure: likewise, and this is what
+  // each rank has sent. What is reported of rounds until there has been measured.
   void TakeOver(std::span<const RunMetrics> measured, std::map<Rank, int64_t> bytes_sent);
   // There will be no evaluation of earlier rounds than this one.
   void NoEvaluationsBefore(Round round);

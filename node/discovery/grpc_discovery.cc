@@ -201,9 +201,8 @@ std::shared_ptr<Discovery> InStore(std::shared_ptr<Store> store, std::string key
       std::move(store),
       StoreDiscoveryOptions{
           .key = std::move(key),
-          .time_to_live =
-              std::clamp(options.peer_timeout, milliseconds(Store::kMinTimeToLive),
-                         options.role_moves ? kLongestVacancy : kLongestLease),
+          .time_to_live = std::clamp(options.peer_timeout, milliseconds(Store::kMinTimeToLive),
+                                     options.role_moves ? kLongestVacancy : kLongestLease),
           .token = options.token,
           .probe = ProbeFor(options),
           .own_names = HostNames(),

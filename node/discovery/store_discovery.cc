@@ -78,8 +78,10 @@ absl::StatusOr<CoordinatorAnnouncement> DecodeAnnouncement(std::string_view byte
       encoded.since() < 0 || encoded.since() > kLatestSince || encoded.rank() < 0) {
     return foreign;
   }
-  CoordinatorAnnouncement announcement{
-      .run_id = encoded.run_id(), .addresses = {}, .since = encoded.since(), .rank = encoded.rank()};
+  CoordinatorAnnouncement announcement{.run_id = encoded.run_id(),
+                                       .addresses = {},
+                                       .since = encoded.since(),
+                                       .rank = encoded.rank()};
   for (const std::string& text : encoded.addresses()) {
     absl::StatusOr<HostAddress> address = ParseHostAddress(text);
     if (!address.ok() || !CanBeDialled(*address)) return foreign;
@@ -186,7 +188,8 @@ absl::Status StoreDiscovery::Announce(const ListeningCoordinator& own, Deadline 
       .run_id = own.run_id,
       .addresses = AnnouncedAddresses(own.advertised, options_.own_names),
       .since = absl::ToUnixSeconds(absl::Now())};
-  const absl::StatusOr<HeldKey::Taken> taken = Take(announcement, /*waits=*/true, deadline, interrupted);
+  const absl::StatusOr<HeldKey::Taken> taken =
+      Take(announcement, /*waits=*/true, deadline, interrupted);
   if (!taken.ok()) return AsRendezvous(taken.status());
   if (taken->holder) return AlreadyThere(*taken->holder);
   LOG(INFO) << "rank 0 is announced at " << AnnouncementText(announcement) << " in " << place_;
@@ -318,8 +321,7 @@ absl::StatusOr<std::optional<MovingRole::Settled>> StoreDiscovery::LookForHolder
       DecodeAnnouncement(found->value, options_.token);
   if (!announcement.ok() || announcement->run_id != candidate.run_id) return std::nullopt;
   MutexLock lock(mutex_);
-  const bool is_new =
-      known_ == 0 ? announcement->rank != candidate.lost : found->created > known_;
+  const bool is_new = known_ == 0 ? announcement->rank != candidate.lost : found->created > known_;
   if (!is_new) return std::nullopt;
   known_ = found->created;
   return Holder{.rank = announcement->rank, .own = false};

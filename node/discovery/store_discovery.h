@@ -113,7 +113,7 @@ class StoreDiscovery final : public Discovery, public MovingRole {
 
   Mutex mutex_;
   Condition changed_;
-  std::unique_ptr<HeldKey> held_ ABSL_GUARDED_BY(mutex_);  // where the role is
+  std::unique_ptr<HeldKey> held_ ABSL_GUARDED_BY(mutex_);                     // where the role is
   std::optional<CoordinatorAnnouncement> announced_ ABSL_GUARDED_BY(mutex_);  // likewise
   StoreRevision known_ ABSL_GUARDED_BY(mutex_) = 0;  // the fence of the last holder; 0: not known
   std::function<void(const absl::Status&)> superseded_ ABSL_GUARDED_BY(mutex_);

@@ -243,9 +243,8 @@ absl::Status LaunchPlan::Outcome() const {
   const auto ended_well = [](const ChildEnd& end) { return end.wait_status == 0; };
   const bool counts_all = options_.role_moves && std::ranges::none_of(ends_, ended_well);
   std::vector<ChildEnd> counted;
-  std::ranges::copy_if(ends_, std::back_inserter(counted), [&](const ChildEnd& end) {
-    return counts_all || !Survives(end);
-  });
+  std::ranges::copy_if(ends_, std::back_inserter(counted),
+                       [&](const ChildEnd& end) { return counts_all || !Survives(end); });
   return LaunchOutcome(counted, interrupted_by_);
 }
 
@@ -262,9 +261,9 @@ Time LaunchPlan::HeldUntil(const Child& child) const {
   if (finished_ == kNever) return kNever;
   const Time since = std::max(child.held_since, finished_);
   const Time patience = After(since, options_.grace);
-  const bool left_out =
-      options_.survives && (options_.role_moves || &child != &children_.front()) &&
-      child.paused_until > patience;
+  const bool left_out = options_.survives &&
+                        (options_.role_moves || &child != &children_.front()) &&
+                        child.paused_until > patience;
   return left_out ? since : patience;
 }
 

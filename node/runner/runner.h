@@ -80,8 +80,8 @@ class RunObserver {
   // What this node keeps after a round of RunnerOptions::saved, once all of it has arrived. The
   // next one comes after Runner::OnStateWritten.
   virtual void OnState(SavedNode saved) {}
-  // Only on rank 0, or whoever has its role: the model that counts at an evaluation round. The next one is
-  // computed once Runner::OnAverageDone says that this one is released.
+  // Only on rank 0, or whoever has its role: the model that counts at an evaluation round. The next
+  // one is computed once Runner::OnAverageDone says that this one is released.
   virtual void OnAverage(AveragedModel average) = 0;
   // Likewise: there will be none of this round, as nodes were lost.
   virtual void OnNoAverage(Round round) {}

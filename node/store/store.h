@@ -126,9 +126,9 @@ class HeldKey {
     std::optional<StoredValue> holder;  // somebody else, and what that has written
   };
 
-  // Takes the key if nobody holds it. Where somebody does, waits (`waits`) for as long as a holder that has
-  // died would keep it: a time to live and a little more, but not past `deadline`. A store that is
-  // away is asked again until then.
+  // Takes the key if nobody holds it. Where somebody does, waits (`waits`) for as long as a holder
+  // that has died would keep it: a time to live and a little more, but not past `deadline`. A store
+  // that is away is asked again until then.
   static absl::StatusOr<Taken> Take(std::shared_ptr<Store> store, HeldKeyOptions options,
                                     StoreDeadline deadline, const Interrupted& interrupted);
   // Lets go, within a moment even if the store is away; its lease sees to it then.

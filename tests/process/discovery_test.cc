@@ -80,8 +80,51 @@ class DiscoveryByNode : public ::testing::Test {
     }
   }
 
+  // Rank 0 is killed in the middle of a run that goes on.
+  void ExpectTheRoleMoves(const std::string& place) {
+    const std::vector<std::string> longer = {
+        "--model=softmax",    "--data=synthetic:train=512:test=200",
+        "--batch=8",          "--rounds=3000",
+        "--log-every=50",     "--eval-every=10",
+        "--on-failure=shrink"};
+    std::vector<std::unique_ptr<GrapevineProcess>> nodes;
+    for (int rank = 0; rank < kNodes; ++rank) nodes.push_back(Start(rank, place, {}, longer));
+    ASSERT_TRUE(nodes[0]->AwaitOutput("round 50/")) << nodes[0]->output();
+    nodes[0]->Signal(SIGKILL);
+    nodes[0]->Await();
+    int took_it = 0;
+    for (int rank = 1; rank < kNodes; ++rank) {
+      EXPECT_EQ(nodes[rank]->Await(), 0) << nodes[rank]->output();
+      const std::string output = nodes[rank]->output();
+      if (output.find("has the role of rank 0 now; 3 of 4 nodes go on") == std::string::npos) {
+        continue;
+      }
+      ++took_it;
+      EXPECT_THAT(output, HasSubstr("test accuracy of the averaged model")) << "it has the results";
+    }
+    EXPECT_EQ(took_it, 1);
+    EXPECT_TRUE(std::filesystem::exists(folder_.File("run/summary.json")));
+  }
+
   const ScratchFolder folder_;
 };
+
+TEST_F(DiscoveryByNode, RankZerosRoleMovesInAFolder) {
+  ExpectTheRoleMoves("file:" + folder_.File("rendezvous"));
+}
+
+// Nobody says who would have the role.
+TEST_F(DiscoveryByNode, WithoutAStoreARunEndsWithoutRankZero) {
+  const std::string place = "127.0.0.1:" + std::to_string(FreePort());
+  const std::vector<std::string> longer = {"--model=phantom:1MB", "--compute=5ms",
+                                           "--rounds=100000", "--on-failure=shrink"};
+  std::vector<std::unique_ptr<GrapevineProcess>> nodes;
+  for (int rank = 0; rank < kNodes; ++rank) nodes.push_back(Start(rank, place, {}, longer));
+  ASSERT_TRUE(nodes[0]->AwaitOutput("round ")) << nodes[0]->output();
+  nodes[0]->Signal(SIGKILL);
+  nodes[0]->Await();
+  for (int rank = 1; rank < kNodes; ++rank) EXPECT_EQ(nodes[rank]->Await(), 6);
+}
 
 TEST_F(DiscoveryByNode, InAFolder) { ExpectRuns("file:" + folder_.File("rendezvous")); }
 
@@ -111,6 +154,7 @@ class DiscoveryInEtcd : public DiscoveryByNode {
 
 TEST_F(DiscoveryInEtcd, RankZeroIsFound) { ExpectRuns(place_); }
 TEST_F(DiscoveryInEtcd, RankZeroIsFoundAfterAKill) { ExpectRunsAfterAKill(place_); }
+TEST_F(DiscoveryInEtcd, RankZerosRoleMoves) { ExpectTheRoleMoves(place_); }
 TEST_F(DiscoveryInEtcd, ThereIsOneRankZero) { ExpectOneRankZero(place_); }
 
 // Once they have found each other, nobody needs it.

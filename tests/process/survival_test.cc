@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -131,10 +133,85 @@ TEST_F(SurvivalOfSignals, AllButRankZeroMayDie) {
   EXPECT_THAT(run_.output(), HasSubstr("1 of 4 nodes goes on"));
 }
 
-TEST_F(SurvivalOfSignals, WithoutRankZeroTheRunEnds) {
-  Signal(0, SIGKILL);
-  EXPECT_EQ(run_.Await(), 6) << run_.output();
+TEST_F(SurvivalOfSignals, AStoppedRankZeroIsGoneOnWithout) {
+  Signal(0, SIGSTOP);
+  EXPECT_EQ(run_.Await(), 0) << run_.output();
   EXPECT_TRUE(run_.AwaitNobody());
+  EXPECT_THAT(run_.output(), ContainsRegex("has the role of rank 0 now; 3 of 4 nodes go on"));
+}
+
+TEST_F(SurvivalOfSignals, ARankZeroThatComesBackFindsThatAnotherHasItsRole) {
+  Signal(0, SIGSTOP);
+  ASSERT_TRUE(run_.AwaitOutput("has the role of rank 0 now")) << run_.output();
+  Signal(0, SIGCONT);
+  EXPECT_EQ(run_.Await(), 0) << run_.output();
+  EXPECT_THAT(run_.output(), HasSubstr("[0] grapevine node: rank 0 itself stood still for"));
+}
+
+TEST_F(SurvivalOfSignals, ARankZeroThatIsToldToEndLeavesAlone) {
+  Signal(0, SIGTERM);
+  EXPECT_EQ(run_.Await(), 0) << run_.output();
+  EXPECT_THAT(run_.output(), ContainsRegex("has the role of rank 0 now; 3 of 4 nodes go on"));
+}
+
+TEST_F(SurvivalOfSignals, AllButOneMayDieRankZeroFirst) {
+  Signal(0, SIGKILL);
+  ASSERT_TRUE(run_.AwaitOutput("has the role of rank 0 now")) << run_.output();
+  for (const int rank : {1, 3}) Signal(rank, SIGKILL);
+  EXPECT_EQ(run_.Await(), 0) << run_.output();
+  EXPECT_TRUE(run_.AwaitNobody());
+  EXPECT_TRUE(std::filesystem::exists(folder_.File("run/summary.json")));
+}
+
+std::vector<int64_t> RoundsOf(const std::vector<nlohmann::json>& metrics) {
+  std::vector<int64_t> rounds;
+  for (const nlohmann::json& line : metrics) rounds.push_back(line.at("round").get<int64_t>());
+  return rounds;
+}
+
+// The run directory is as whole as if rank 0 were there.
+TEST(SurvivalOfRankZero, AnotherTakesItsRoleOver) {
+  const ScratchFolder folder;
+  std::vector<std::string> command = Mortals("dpsgd", folder.File("run"));
+  command[1] = "-n8";
+  const Ended whole = RunGrapevine(Mortals("dpsgd", folder.File("whole")));
+  ASSERT_EQ(whole.exit_code, 0) << whole.output;
+  command.push_back("--chaos=kill:rank=0:at=round:50");
+  const Ended run = RunGrapevine(command);
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, ContainsRegex("has the role of rank 0 now; 7 of 8 nodes go on"));
+  EXPECT_THAT(run.output, HasSubstr("round 120/120")) << "its progress is shown";
+  const auto summary = SummaryOf(folder.File("run"));
+  EXPECT_EQ(summary.at("rounds"), 120);
+  EXPECT_NEAR(summary.at("test_accuracy").get<double>(),
+              SummaryOf(folder.File("whole")).at("test_accuracy").get<double>(), 0.1);
+  EXPECT_TRUE(summary.contains("local_test_accuracy"));
+  const std::vector<nlohmann::json> metrics = JsonLines(folder.File("run/metrics.jsonl"));
+  const std::vector<int64_t> rounds = RoundsOf(metrics);
+  EXPECT_TRUE(std::ranges::is_sorted(rounds, std::ranges::less_equal{}));
+  EXPECT_EQ(rounds.front(), 8) << "rank 0's measurements are kept";
+  EXPECT_FALSE(metrics.front().contains("living"));
+  EXPECT_EQ(metrics.back().at("living"), 7);
+  EXPECT_TRUE(metrics.back().contains("test_accuracy"));
+  int64_t bytes = 0;
+  for (const nlohmann::json& line : metrics) {
+    EXPECT_GE(line.at("bytes_sent_total").get<int64_t>(), bytes) << line;
+    bytes = line.at("bytes_sent_total").get<int64_t>();
+  }
+  for (const char* file : {"model.safetensors", "node-7/model.safetensors"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder.File(std::string("run/") + file))) << file;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.File("run/.role")));
+}
+
+// What it has decided so far is known to it alone.
+TEST(SurvivalOfRankZero, ARunWithATargetEndsWithoutIt) {
+  const ScratchFolder folder;
+  std::vector<std::string> command = Mortals("dpsgd", folder.File("run"));
+  command.push_back("--target-accuracy=0.999");
+  command.push_back("--chaos=kill:rank=0:at=round:20");
+  const Ended run = RunGrapevine(command);
+  EXPECT_EQ(run.exit_code, 6) << run.output;
 }
 
 TEST(SurvivalOf, WhatCannotGoOnIsRefused) {

@@ -165,12 +165,11 @@ std::vector<Fault> DeathsOfAny(const RunPlan& plan) {
   const auto spared = static_cast<Rank>(draw.Between(1, plan.nodes - 1));
   std::erase_if(deaths, [spared](const Fault& death) { return death.a == spared; });
   const nanoseconds most = plan.rounds * (plan.gradient + plan.latency + plan.jitter);
-  deaths.push_back(
-      {.kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause, Kind::kLostHost,
-                              Kind::kInterrupt}),
-       .at = draw.Between(nanoseconds(0), draw.OneIn(2) ? most : 3 * most),
-       .a = 0,
-       .lasts = draw.Between(2 * plan.peer_timeout, 10 * plan.peer_timeout)});
+  deaths.push_back({.kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause, Kind::kLostHost,
+                                           Kind::kInterrupt}),
+                    .at = draw.Between(nanoseconds(0), draw.OneIn(2) ? most : 3 * most),
+                    .a = 0,
+                    .lasts = draw.Between(2 * plan.peer_timeout, 10 * plan.peer_timeout)});
   // Some while another takes the role over.
   for (Fault& death : deaths) {
     if (draw.OneIn(3)) death.at += draw.Between(nanoseconds(0), 3 * nanoseconds(plan.peer_timeout));

@@ -63,8 +63,9 @@ std::string Describe(const Fault& fault) {
 std::string Describe(const RunPlan& plan) {
   std::string text = absl::StrCat(
       "seed ", plan.seed, ": ", plan.token ? "with a token, " : "",
-      plan.resilient ? "resilient, " : "", plan.role_moves ? "with a store, " : "", plan.algorithm, " on ", plan.topology, " of ",
-      plan.nodes, ", window ", plan.window, ", ", plan.rounds, " rounds",
+      plan.resilient ? "resilient, " : "", plan.role_moves ? "with a store, " : "", plan.algorithm,
+      " on ", plan.topology, " of ", plan.nodes, ", window ", plan.window, ", ", plan.rounds,
+      " rounds",
       plan.evaluate_every > 0 ? absl::StrCat(", evaluated every ", plan.evaluate_every) : "",
       plan.batch_schedule.empty() ? "" : absl::StrCat(", batches ", plan.batch_schedule),
       plan.checkpoint_every

@@ -1,5 +1,5 @@
-// A store that all nodes of a simulated run can reach: who has rank 0's role, for as long as a lease
-// lives (node/store/store.h, HeldKey).
+// A store that all nodes of a simulated run can reach: who has rank 0's role, for as long as a
+// lease lives (node/store/store.h, HeldKey).
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_STORE_H_
