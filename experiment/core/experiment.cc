@@ -292,8 +292,8 @@ std::unique_ptr<ViewMixing> Experiment::NewViews() const {
 }
 
 bool Experiment::role_moves() const {
-  return shrinks() && has_rounds() && !config_.has_target_accuracy() && !plan_.batches.plateau() &&
-         !config_.has_checkpoint_every() && !config_.has_resume();
+  return shrinks() && has_rounds() && !plan_.batches.plateau() && !config_.has_checkpoint_every() &&
+         !config_.has_resume();
 }
 
 absl::Status Experiment::CheckFailurePolicy() const {

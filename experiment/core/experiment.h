@@ -95,8 +95,8 @@ class Experiment {
   // weights of those who do, one of each run.
   bool shrinks() const { return config_.on_failure() == "shrink"; }
   std::unique_ptr<ViewMixing> NewViews() const;
-  // Whether another node may take over rank 0's role then: not where what rank 0 has decided so far
-  // is known to it alone, or checkpoints are its business.
+  // Whether another node may take over rank 0's role then: not where how the batch grows depends on
+  // all evaluations, or checkpoints are rank 0's business.
   bool role_moves() const;
   // What the workers from `first` to `last` - 1 minimize, for one thread (Problem::MakeObjectives):
   // over all passes of a round; with --clip-norm, clipped; with --norms, measured in the rounds

@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -96,6 +97,10 @@ bool RunHorizon::OnEvaluation(const EvaluationRecord& evaluation) {
   if (plateau_ && plateau_->OnLoss(evaluation.test_loss.value_or(none))) growth_ *= factor_;
   Advance();
   return true;
+}
+
+void RunHorizon::CatchUp(Round limit) {
+  while (limit_ < std::min(limit, rounds_)) Advance();
 }
 
 void RunHorizon::Advance() {

@@ -93,6 +93,10 @@ class RunHorizon {
   // Whether there is a target and a model of this accuracy meets it.
   bool Met(const std::optional<double>& test_accuracy) const;
 
+  // Another has had evaluations before, and moved the limit so far by them, without meeting the
+  // target. Not where the batch grows at plateaus.
+  void CatchUp(Round limit);
+
   // Moves the limit according to an evaluation; returns whether it may have changed.
   bool OnEvaluation(const EvaluationRecord& evaluation);
 

@@ -287,6 +287,12 @@ absl::Status NodeRun::OnRole() {
   PrepareCollector();
   ASSIGN_OR_RETURN(InheritedRun run, InheritRun(options_.run_directory, experiment_->config()));
   collector_->TakeOver(run.measured, std::move(run.bytes_sent));
+  for (const RunMetrics& line : run.measured) {
+    if (!line.test_accuracy) continue;
+    if (!met_ && horizon_.Met(line.test_accuracy)) met_ = line;
+    horizon_.OnEvaluation(
+        {.round = line.round, .test_loss = line.test_loss, .test_accuracy = line.test_accuracy});
+  }
   RETURN_IF_ERROR(OpenRunMetrics());
   PrepareEvaluations();
   coordinates_ = true;
@@ -365,7 +371,11 @@ NodeSessionCallbacks NodeRun::Callbacks() {
                 if (!status.ok()) session_->Interrupt(std::move(status));
               },
           .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
-          .on_settled = [this](Round limit, int64_t growth) { course_->Settle(limit, growth); },
+          .on_settled =
+              [this](Round limit, int64_t growth) {
+                course_->Settle(limit, growth);
+                told_limit_ = limit;
+              },
           .on_called =
               [this](Round round) {
                 if (completion_) completion_->OnCalled(round);
@@ -547,14 +557,18 @@ absl::Status NodeRun::ReportTotals() {
 absl::Status NodeRun::Evaluate(const AveragedModel& average) {
   const absl::StatusOr<EvaluationRecord> evaluation = EvaluateAverage(average, *evaluator_);
   if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
+  // Whoever had the role before may have moved the limit, or met the target and not said so.
+  if (options_.rank != 0) horizon_.CatchUp(told_limit_);
   const bool met_before = horizon_.reached();
-  const bool moved = horizon_.OnEvaluation(*evaluation);
+  const bool moved = horizon_.OnEvaluation(*evaluation) || (options_.rank != 0 && horizon_.final());
   // Once the end is settled, nobody else could evaluate that model.
   const bool written_first = experiment_->role_moves() && horizon_.final();
   if (moved && !written_first) ExtendRoundLimit();
   collector_->OnEvaluation(*evaluation);
-  if (met_before) return absl::OkStatus();  // the model that met the target is kept
-  RETURN_IF_ERROR(WriteAveragedModel(*experiment_, average, options_.run_directory));
+  // The model that met the target is kept.
+  if (!met_before) {
+    RETURN_IF_ERROR(WriteAveragedModel(*experiment_, average, options_.run_directory));
+  }
   if (moved && written_first) ExtendRoundLimit();
   return absl::OkStatus();
 }

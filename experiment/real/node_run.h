@@ -154,6 +154,7 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<BackgroundLines> run_metrics_;  // written by rank 0's callbacks
   std::unique_ptr<MetricsCollector> collector_;
   RunHorizon horizon_;
+  std::atomic<Round> told_limit_ = 0;          // of the run
   std::optional<RunMetrics> met_;              // the first line that met the target
   std::optional<CheckpointInterval> every_;    // --checkpoint-every
   std::vector<control::SavedPart> own_parts_;  // with --resume

@@ -199,6 +199,8 @@ void Coordinator::OnTick(SteadyTime now) {
 }
 
 void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
+  // Whoever had the role before may have settled it.
+  if (options_.succession && limit_final_) return;
   if (limit < round_limit_ || (limit == round_limit_ && !final)) return;
   round_limit_ = limit;
   limit_final_ = final;

@@ -204,11 +204,26 @@ TEST(SurvivalOfRankZero, AnotherTakesItsRoleOver) {
   EXPECT_FALSE(std::filesystem::exists(folder.File("run/.role")));
 }
 
-// What it has decided so far is known to it alone.
-TEST(SurvivalOfRankZero, ARunWithATargetEndsWithoutIt) {
+// Evaluations move the end of the run one by one, at whoever has the role.
+TEST(SurvivalOfRankZero, ATargetIsMetWithoutIt) {
   const ScratchFolder folder;
   std::vector<std::string> command = Mortals("dpsgd", folder.File("run"));
-  command.push_back("--target-accuracy=0.999");
+  command.push_back("--target-accuracy=0.5");
+  command.push_back("--chaos=kill:rank=0:at=round:20");
+  const Ended run = RunGrapevine(command);
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, ContainsRegex("has the role of rank 0 now; 3 of 4 nodes go on"));
+  const auto summary = SummaryOf(folder.File("run"));
+  EXPECT_LT(summary.at("rounds"), 120);
+  EXPECT_GE(summary.at("test_accuracy").get<double>(), 0.5);
+}
+
+// How the batch grows depends on all evaluations, which rank 0 alone has had.
+TEST(SurvivalOfRankZero, ARunWhoseBatchGrowsAtPlateausEndsWithoutIt) {
+  const ScratchFolder folder;
+  std::vector<std::string> command = Mortals("dpsgd", folder.File("run"));
+  std::ranges::replace(command, "--rounds=120", "--epochs=8");
+  command.push_back("--batch-schedule=plateau");
   command.push_back("--chaos=kill:rank=0:at=round:20");
   const Ended run = RunGrapevine(command);
   EXPECT_EQ(run.exit_code, 6) << run.output;

@@ -461,6 +461,7 @@ void SimulatedNode::HearControl() {
   while (const std::optional<Round> cut = line_->TakeCut()) runner_->Cut(*cut);
   while (true) {
     if (const std::optional<control::RoundLimit> moved = line_->TakeLimit()) {
+      limit_ = moved->limit();
       course_.Settle(moved->limit(), moved->growth());
       runner_->SetLimit(moved->limit(), moved->final());
     } else if (const std::optional<control::Directive> decree = line_->TakeDecree()) {
@@ -503,6 +504,7 @@ void SimulatedNode::Begin() {
   Say("begins");
   stage_ = Stage::kTraining;
   transport_->Join(roster.run_id());
+  limit_ = roster.round_limit();
   course_.Settle(roster.round_limit(), 1);
   runner_->SetLimit(roster.round_limit(), HasRounds(plan().algorithm) && !plan().resilient &&
                                               roster.round_limit() >= plan().rounds);
@@ -645,6 +647,7 @@ void SimulatedNode::OnAverage(AveragedModel average) {
   const Round round = average.round;
   averages_.push_back(std::move(average));
   Evaluate(plan().evaluation, [this, round] {
+    if (plan().batch_schedule.empty()) horizon_.CatchUp(limit_);
     if (horizon_.OnEvaluation(EvaluationOf(plan(), round))) {
       coordinator_->ExtendRoundLimit(horizon_.limit(), horizon_.final(), horizon_.growth());
     }

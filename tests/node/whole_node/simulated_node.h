@@ -161,6 +161,7 @@ class SimulatedNode final : public RunObserver {
   int64_t fence_ = 0;       // of its role
   int64_t last_fence_ = 1;  // of the role of the coordinator that it has
   bool seeking_ = false;
+  Round limit_ = 0;  // of the run, as it was last told
   SteadyTime seek_until_;
   std::string last_error_ = "no answer";
 
