@@ -49,6 +49,24 @@ class Algorithm {
   // keeps cannot be checkpointed: an error.
   virtual absl::Status VisitState(StateVisitor& state, Host& host);
 
+  // Whether a round comes to nothing when a member is lost in it, as a sum over all does. Other
+  // algorithms go on without what the lost do not send. What nodes of such a one send is offered
+  // (Host::Offer) where members may be lost, so that it ends though its receiver has given up.
+  virtual bool needs_all() const { return false; }
+  // Where a round needs all members: ends the one under way without its result. What was posted is
+  // taken back, no round ends any more, and once nothing is in flight the algorithm comes to rest,
+  // in round(), for good.
+  virtual void GiveUp(Host&) {}
+
+  // Before the last VisitState of an algorithm that rests: takes in what it has received for rounds
+  // that it will not do, so that its state includes no messages.
+  virtual void Settle(Host&) {}
+
+  // Whether the algorithm must hear of an event though its rounds are held up, for the sake of
+  // memory, say: what they wait for may be a node that waits for this one to hear it. At most one
+  // round ends by it.
+  virtual bool MustHear(const Event&) const { return false; }
+
   // The current round (the number of completed rounds).
   virtual Round round() const = 0;
   // The messages that the current round still needs in order to end.

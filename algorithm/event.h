@@ -3,6 +3,7 @@
 #define GRAPEVINE_ALGORITHM_EVENT_H_
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 
 #include "algorithm/message.h"
@@ -19,6 +20,9 @@ namespace grapevine {
 struct Start {
   Round round = 0;
   StateVisitor* state = nullptr;  // during the event
+  // Where members may be lost: the latest round in which any of them begins. One that begins before
+  // it is behind; only those can be whose rounds need all members (Algorithm::needs_all).
+  std::optional<Round> latest = std::nullopt;
 };
 // A posted message has arrived, complete, in its buffer.
 struct Received {

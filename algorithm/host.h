@@ -96,7 +96,8 @@ class Host {
   virtual void GradientApplied(int64_t staleness) = 0;
 
   // Answers a Prepare, which only drivers whose members change raise: until the view that follows,
-  // no round after `round` begins here; -1: none.
+  // no round after `round` begins here, or, where rounds need all members (Algorithm::needs_all),
+  // ends here; -1: none.
   virtual void Promise(uint32_t ballot, Round round) {}
 
   // Round `completed` is over and `model` is this node's model: metrics are taken and state can

@@ -28,6 +28,13 @@ struct StateMessage {
   double* weight;  // positive
 };
 
+// The sum over all members in `round`, which the node has had. No vector: none.
+struct KeptSum {
+  Vec vector;
+  Round round = 0;
+  Rank members = 0;  // that were summed
+};
+
 // Names are different within an algorithm, and made of letters, digits, '_' and '.'.
 class StateVisitor {
  public:
@@ -42,6 +49,12 @@ class StateVisitor {
   virtual void Rounds(std::string_view name, int64_t* rounds) = 0;
   // To restore, all have arrived. One that has not is saved when it is received.
   virtual void Message(std::string_view name, const StateMessage& message) = 0;
+  // What a node keeps for others that may be behind when members are lost. No part of the state:
+  // of those who begin from states of one round, nobody is.
+  virtual void Kept(KeptSum*) {}
+  // Whether the node has taken its step of the round under way, which was given up after it. Nobody
+  // has at a boundary.
+  virtual void Stepped(bool*) {}
 };
 
 }  // namespace grapevine

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,7 +11,7 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
 #include "algorithm/allreduce/allreduce_kind.h"
-#include "algorithm/allreduce/collective.h"
+#include "algorithm/allreduce/repeatable_sum.h"
 #include "algorithm/local/local_optimizer.h"
 #include "base/status.h"
 
@@ -23,6 +24,10 @@ namespace {
 // The baseline of the field, whatever allreduce sums the gradients, whole or in
 // buckets that leave while the backward pass goes on. Batch statistics are
 // averaged along with them.
+//
+// A sum takes every member. When some are lost, the round under way is given up and done again by
+// the members of the view that follows; who has its sum all the same gives it to those who have not
+// (repeatable_sum.h).
 class AllreduceSgd final : public Algorithm {
  public:
   // The schedules of each bucket.
@@ -30,6 +35,8 @@ class AllreduceSgd final : public Algorithm {
 
   absl::Status On(const Event& event, Host& host) override;
   absl::Status VisitState(StateVisitor& state, Host& host) override;
+  bool needs_all() const override { return true; }
+  void GiveUp(Host& host) override;
   Round round() const override { return round_; }
   std::vector<Waiting> waiting_for() const override { return sum_.waiting_for(); }
   std::vector<Rank> Peers(Round from, Round to) const override;
@@ -37,12 +44,21 @@ class AllreduceSgd final : public Algorithm {
  private:
   absl::Status OnStart(const Start& event, Host& host);
   absl::Status OnGradient(const GradientReady& event, Host& host);
+  void OnLimit(const RoundLimit& event, Host& host);
+  // Does what an event has made possible.
+  void Advance(Host& host);
   void BeginRound(Host& host);
   void EndRoundIfSummed(Host& host);
+  // Steps along it.
+  void EndRound(const KeptSum& sum, Host& host);
+  // Where this node is behind: ends the round with the sum of the others, or does it again.
+  void CatchUpIfAnswered(Host& host);
   void RestIfDone(Host& host);
+  void RestIfGivenUp(Host& host);
+  Rank members() const { return options_.mixing->topology().size(); }
 
-  BucketedSum sum_;
   const AlgorithmOptions options_;
+  RepeatableSum sum_;
 
   Vec replica_;
   Vec gradient_;
@@ -53,51 +69,72 @@ class AllreduceSgd final : public Algorithm {
   bool started_ = false;
   bool in_round_ = false;
   int64_t ready_from_ = 0;  // of this round's gradient; its size when nothing is
+  bool given_up_ = false;
 };
 
 constexpr uint16_t kFirstBucketChannel = 1;
 
 AllreduceSgd::AllreduceSgd(std::vector<AllreduceSchedules> buckets, AlgorithmOptions options)
-    : sum_(std::move(buckets), kFirstBucketChannel), options_(std::move(options)) {}
+    : options_(std::move(options)),
+      sum_(std::move(buckets), kFirstBucketChannel, options_.rank, members()) {}
 
 absl::Status AllreduceSgd::On(const Event& event, Host& host) {
-  absl::Status status;
   if (const auto* received = std::get_if<Received>(&event)) {
-    status = sum_.On(*received, host);
+    RETURN_IF_ERROR(sum_.On(*received, host));
   } else if (const auto* left = std::get_if<Left>(&event)) {
-    status = sum_.On(*left, host);
+    RETURN_IF_ERROR(sum_.On(*left, host));
   } else if (const auto* sent = std::get_if<Sent>(&event)) {
-    status = sum_.On(*sent, host);
+    RETURN_IF_ERROR(sum_.On(*sent, host));
     RestIfDone(host);
   } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
-    status = OnGradient(*ready, host);
+    RETURN_IF_ERROR(OnGradient(*ready, host));
   } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
-    const bool moved = limit->limit > limit_;
-    limit_ = std::max(limit_, limit->limit);
-    if (started_ && moved && !in_round_) BeginRound(host);
+    OnLimit(*limit, host);
   } else if (const auto* start = std::get_if<Start>(&event)) {
-    status = OnStart(*start, host);
+    RETURN_IF_ERROR(OnStart(*start, host));
+  } else if (const auto* lost = std::get_if<Lost>(&event)) {
+    RETURN_IF_ERROR(sum_.On(*lost, host));
+  } else if (const auto* offered = std::get_if<Offered>(&event)) {
+    RETURN_IF_ERROR(sum_.On(*offered, host));
+    RestIfDone(host);
   } else {
-    status = CheckForeseen(event);
+    RETURN_IF_ERROR(CheckForeseen(event));
   }
-  if (status.ok()) EndRoundIfSummed(host);
-  return status;
+  Advance(host);
+  return absl::OkStatus();
+}
+
+void AllreduceSgd::Advance(Host& host) {
+  if (given_up_) return RestIfGivenUp(host);
+  CatchUpIfAnswered(host);
+  EndRoundIfSummed(host);
+}
+
+void AllreduceSgd::OnLimit(const RoundLimit& event, Host& host) {
+  const bool moved = event.limit > limit_;
+  limit_ = std::max(limit_, event.limit);
+  if (started_ && moved && !in_round_ && !sum_.behind() && !given_up_) BeginRound(host);
 }
 
 absl::Status AllreduceSgd::OnStart(const Start& event, Host& host) {
   round_ = event.round;
   replica_ = host.InitialReplica(host.whole_replica());
   optimizer_.Start(host.whole_replica(), round_, host);
-  sum_.Prepare(host.replica_size(), host, round_);
+  sum_.Start(host.replica_size(), round_, event.latest, host);
   if (event.state != nullptr) RETURN_IF_ERROR(VisitState(*event.state, host));
   started_ = true;
-  BeginRound(host);
+  if (sum_.behind()) {
+    sum_.Ask(replica_, host);
+  } else {
+    BeginRound(host);
+  }
   return absl::OkStatus();
 }
 
 absl::Status AllreduceSgd::VisitState(StateVisitor& state, Host&) {
   state.Vector("replica", replica_);
   optimizer_.VisitState(state);
+  sum_.VisitState(state);
   return absl::OkStatus();
 }
 
@@ -120,33 +157,60 @@ absl::Status AllreduceSgd::OnGradient(const GradientReady& event, Host& host) {
                                             round_));
   }
   ready_from_ = event.from;
-  sum_.OnReady(ready_from_, host);
+  if (!given_up_) sum_.OnReady(ready_from_, host);
   return absl::OkStatus();
 }
 
 void AllreduceSgd::EndRoundIfSummed(Host& host) {
   if (!in_round_ || ready_from_ > 0 || !sum_.summed()) return;
+  EndRound({.vector = std::exchange(gradient_, Vec{}), .round = round_, .members = members()},
+           host);
+  BeginRound(host);
+}
+
+void AllreduceSgd::EndRound(const KeptSum& sum, Host& host) {
   const Vec next = host.New(host.replica_size(), "the stepped replica");
   const Term own{1.0, host.Whole(replica_)};
   host.Step({.range = host.whole_replica(),
              .out = next,
              .mix = {&own, 1},
              .own = replica_,
-             .gradient = gradient_,
+             .gradient = sum.vector,
              .state = optimizer_.vector(),
              .step = optimizer_.StepIn(round_),
              .learning_rate = options_.learning_rate(round_),
-             .gradient_scale = 1.0 / options_.mixing->topology().size()});
-  host.Drop(std::exchange(gradient_, Vec{}));
+             .gradient_scale = 1.0 / sum.members});
+  sum_.End(sum, host);
   host.Drop(std::exchange(replica_, next));
   in_round_ = false;
   ++round_;
   host.Boundary(round_, replica_);
+}
+
+void AllreduceSgd::CatchUpIfAnswered(Host& host) {
+  const std::optional<KeptSum> sum = sum_.TakeAnswer(host);
+  if (!sum) return;
+  if (sum->vector) EndRound(*sum, host);
   BeginRound(host);
 }
 
+void AllreduceSgd::GiveUp(Host& host) {
+  given_up_ = true;
+  sum_.GiveUp(host);
+  RestIfGivenUp(host);
+}
+
 void AllreduceSgd::RestIfDone(Host& host) {
-  if (started_ && !in_round_ && round_ >= limit_ && sum_.idle()) host.Rest(replica_);
+  if (given_up_ || sum_.behind() || !started_ || in_round_ || round_ < limit_) return;
+  if (sum_.idle()) host.Rest(replica_);
+}
+
+void AllreduceSgd::RestIfGivenUp(Host& host) {
+  const bool computes = in_round_ && ready_from_ > 0;
+  if (computes || !sum_.ended()) return;
+  if (gradient_) host.Drop(std::exchange(gradient_, Vec{}));
+  sum_.Close(host);
+  host.Rest(replica_);
 }
 
 std::vector<Rank> AllreduceSgd::Peers(Round, Round) const { return sum_.Peers(); }
@@ -212,6 +276,7 @@ const Registration kAllreduce(
      .centralized = true,
      .overlap = "allreduce with buckets while the backward pass goes on",
      .make = MakeAllreduce,
+     .resilient = FitsAnySize,
      .messages = Messages,
      .memory = Memory,
      .advised = Advised});

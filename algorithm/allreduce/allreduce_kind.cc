@@ -44,4 +44,13 @@ absl::StatusOr<AllreduceFactory> ReadAllreduce(const Spec& spec, SpecReader& rea
   return UnknownNameError("allreduce", spec.text, name, Allreduces().Listings());
 }
 
+bool FitsAnySize(const Spec& spec) {
+  constexpr Rank kSizes = 8;
+  for (Rank size = 1; size <= kSizes; ++size) {
+    SpecReader reader(spec);
+    if (!ReadAllreduce(spec, reader, size).ok()) return false;
+  }
+  return true;
+}
+
 }  // namespace grapevine

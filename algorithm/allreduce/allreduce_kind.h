@@ -166,6 +166,10 @@ double MessagesOfASum(const AllreduceFactory& make, Rank size);
 // caller finishes the reader. UnknownNameError, or the kind's errors.
 absl::StatusOr<AllreduceFactory> ReadAllreduce(const Spec& spec, SpecReader& reader, Rank size);
 
+// Whether as many ranks as are left of a run can make the sum that "allreduce:KIND" names, however
+// many: not in a grid of given sides, say. False for a kind that this program does not know.
+bool FitsAnySize(const Spec& spec);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_ALGORITHM_ALLREDUCE_ALLREDUCE_KIND_H_

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {
@@ -96,28 +98,51 @@ int64_t Collective::MakeSlots(Lane& lane, int64_t most) {
   return end;
 }
 
-void Collective::Begin(Part data, Host& host) {
+void Collective::Begin(Part data, Part into, Host& host) {
   CHECK_EQ(data.size, elements_) << "a sum of another size than was prepared";
+  CHECK_EQ(into.size, elements_) << "a sum of another size than its data";
   CHECK(summed()) << "two sums at once";
   ++sum_;
-  data_ = own_ = data;
+  data_ = data;
+  into_ = into;
+  made_.clear();
   sent_levels_ = taken_levels_ = 0;
   Advance(host);
 }
 
-absl::Status Collective::On(const Received& event, Host& host) {
+absl::Status Collective::EndPost(Rank from, const Tag& tag) {
   const int levels = std::max(schedule_->levels(), 1);
-  const int level = static_cast<int>(event.tag.step % levels);
-  const uint32_t range = event.tag.step / levels;
+  const int level = static_cast<int>(tag.step % levels);
+  const uint32_t range = tag.step / levels;
   const auto posted = std::ranges::find_if(posted_, [&](const Posted& p) {
-    return steps_.RoundOf(p.sum) == event.tag.index && p.level == level && p.from == event.from;
+    return steps_.RoundOf(p.sum) == tag.index && p.level == level && p.from == from;
   });
   if (posted == posted_.end() || range > 1 || (posted->missing >> range & 1) == 0) {
-    return Unposted(event.from, event.tag);
+    return Unposted(from, tag);
   }
   posted->missing &= ~(1u << range);
+  if (given_up_ && posted->missing == 0) posted_.erase(posted);
+  return absl::OkStatus();
+}
+
+absl::Status Collective::On(const Received& event, Host& host) {
+  RETURN_IF_ERROR(EndPost(event.from, event.tag));
   Advance(host);
   return absl::OkStatus();
+}
+
+absl::Status Collective::On(const Lost& event) {
+  return given_up_ ? EndPost(event.from, event.tag) : CheckForeseen(event);
+}
+
+void Collective::GiveUp(Host& host) {
+  given_up_ = true;
+  std::erase_if(posted_, [](const Posted& posted) { return posted.missing == 0; });
+  for (const Waiting& post : OpenPosts()) host.Withdraw(post.peer, post.tag);
+}
+
+void Collective::End(Host& host) {
+  if (scratch_) host.Drop(std::exchange(scratch_, Vec{}));
 }
 
 bool Collective::On(const Left& event, Host& host) {
@@ -143,6 +168,7 @@ bool Collective::leaving() const {
 }
 
 void Collective::Advance(Host& host) {
+  if (given_up_) return;
   // What can be sent goes out before more is added.
   while (SendLevel(host) || TakeInLevel(host)) {
   }
@@ -157,7 +183,7 @@ bool Collective::SendLevel(Host& host) {
   for (size_t range = 0; range < step.sent.size(); ++range) {
     if ((messages >> range & 1) == 0) continue;
     const Tag tag = StepTag(sum_, sent_levels_, range);
-    const SendId id = host.Send(step.to, tag, Slice(own_, step.sent[range]));
+    const SendId id = host.Send(step.to, tag, Own(step.sent[range]));
     unsent_.push_back({.id = id, .message = {step.to, tag}, .source = source_});
   }
   ++sent_levels_;
@@ -188,6 +214,7 @@ bool Collective::TakeInLevel(Host& host) {
   } else {
     slot.taken = false;
     if (Adds(level)) Add(step.received, slot, host);
+    for (const ElementRange& range : step.received) MarkMade(range);
   }
   ++taken_levels_;
   return true;
@@ -205,21 +232,47 @@ void Collective::Add(const AllreduceStep::Ranges& received, const Slot& slot, Ho
   int64_t arrived = slot.begin;
   for (const ElementRange& range : received) {
     if (range.size() == 0) continue;
-    const Part own = Slice(own_, range);
-    const Term terms[] = {{1.0, {scratch_, arrived, range.size()}}, {1.0, own}};
-    host.Combine(own, terms);
+    const Term terms[] = {{1.0, {scratch_, arrived, range.size()}}, {1.0, Own(range)}};
+    host.Combine(Slice(into_, range), terms);
     arrived += range.size();
   }
 }
 
 void Collective::AddBeside(Slot& slot, bool last, Host& host) {
   const Part arrived = {scratch_, slot.begin, elements_};
-  const Part sum = last ? data_ : arrived;
-  const Term terms[] = {{1.0, arrived}, {1.0, own_}};
+  const Part sum = last ? into_ : arrived;
+  const Term terms[] = {{1.0, arrived}, {1.0, Own({0, elements_})}};
   host.Combine(sum, terms);
-  own_ = sum;
+  slot_sum_ = sum;
+  if (last) MarkMade({0, elements_});
   slot.taken = !last;
   FreeIfUnused(std::exchange(source_, last ? nullptr : &slot));
+}
+
+Part Collective::Own(const ElementRange& range) const {
+  if (source_ != nullptr) return Slice(slot_sum_, range);
+  // Ranges are made as they are sent, or as parts of it.
+  auto made = made_.lower_bound(range.end);
+  const bool there = made != made_.begin() && (--made)->second > range.begin;
+  if (!there) return Slice(data_, range);
+  CHECK(made->first <= range.begin && range.end <= made->second)
+      << schedule_->name() << " sends at once what has been added to and what has not";
+  return Slice(into_, range);
+}
+
+void Collective::MarkMade(const ElementRange& range) {
+  if (into_.vector == data_.vector || range.size() == 0) return;
+  auto at = made_.upper_bound(range.begin);
+  if (at != made_.begin() && std::prev(at)->second >= range.begin) {
+    --at;
+    at->second = std::max(at->second, range.end);
+  } else {
+    at = made_.emplace_hint(at, range.begin, range.end);
+  }
+  for (auto next = std::next(at); next != made_.end() && next->first <= at->second;) {
+    at->second = std::max(at->second, next->second);
+    next = made_.erase(next);
+  }
 }
 
 void Collective::FreeIfUnused(Slot* slot) {
@@ -250,7 +303,7 @@ bool Collective::PostNext(Lane& lane, Host& host) {
     const int64_t size = step.received[range].size();
     if (size == 0) continue;
     host.Post(step.from, StepTag(lane.sum, level, range),
-              adds ? Part{scratch_, offset, size} : Slice(data_, step.received[range]),
+              adds ? Part{scratch_, offset, size} : Slice(into_, step.received[range]),
               steps_.RoundOf(lane.sum));
     offset += size;
   }
@@ -291,8 +344,24 @@ absl::Status Collective::Unposted(Rank from, const Tag& tag) const {
                                           steps_.RoundOf(sum_)));
 }
 
+std::vector<Waiting> Collective::OpenPosts() const {
+  std::vector<Waiting> open;
+  for (const Posted& posted : posted_) {
+    for (size_t range = 0; range < AllreduceStep::Ranges().size(); ++range) {
+      if ((posted.missing >> range & 1) == 0) continue;
+      open.push_back({posted.from, StepTag(posted.sum, posted.level, range)});
+    }
+  }
+  return open;
+}
+
 std::vector<Waiting> Collective::waiting_for() const {
   std::vector<Waiting> waiting;
+  if (given_up_) {
+    waiting = OpenPosts();
+    for (const Unsent& sent : unsent_) waiting.push_back(sent.message);
+    return waiting;
+  }
   const bool sends = sent_levels_ < schedule_->levels() && Complete(Step(sent_levels_).sent);
   for (const Unsent& sent : unsent_) {
     const bool awaited =
@@ -332,7 +401,7 @@ absl::Status NotOnItsWay(SendId id) {
 
 BucketedSum::BucketedSum(std::vector<AllreduceSchedules> buckets, uint16_t first_channel,
                          LocalSteps steps)
-    : first_channel_(first_channel), parts_of_bucket_(buckets.front().size()) {
+    : first_channel_(first_channel), steps_(steps), parts_of_bucket_(buckets.front().size()) {
   for (AllreduceSchedules& bucket : buckets) {
     CHECK_EQ(bucket.size(), parts_of_bucket_) << "a bucket with other parts";
     for (auto& schedule : bucket) {
@@ -358,25 +427,47 @@ void BucketedSum::Prepare(int64_t elements, Host& host, Round round) {
   }
 }
 
-void BucketedSum::Begin(Vec data) {
+void BucketedSum::Begin(Vec data, Vec into) {
   data_ = data;
+  into_ = into;
   begun_ = 0;
 }
 
 void BucketedSum::OnReady(int64_t from, Host& host) {
   for (; begun_ < parts_.size() && parts_[begun_].bucket >= from; ++begun_) {
     const Part& part = parts_[begun_];
-    part.sum->Begin({data_, part.begin, part.end - part.begin}, host);
+    const int64_t size = part.end - part.begin;
+    part.sum->Begin({data_, part.begin, size}, {into_, part.begin, size}, host);
   }
 }
 
+absl::StatusOr<Collective*> BucketedSum::Find(Rank from, const Tag& tag) const {
+  const int index = tag.channel - first_channel_;
+  if (index >= 0 && index < static_cast<int>(parts_.size())) return parts_[index].sum.get();
+  return absl::InternalError(absl::StrCat("a message of rank ", from, " came on channel ",
+                                          tag.channel, ", where no bucket is summed"));
+}
+
 absl::Status BucketedSum::On(const Received& event, Host& host) {
-  const int index = event.tag.channel - first_channel_;
-  if (index >= 0 && index < static_cast<int>(parts_.size())) {
-    return parts_[index].sum->On(event, host);
-  }
-  return absl::InternalError(absl::StrCat("a message of rank ", event.from, " came on channel ",
-                                          event.tag.channel, ", where no bucket is summed"));
+  ASSIGN_OR_RETURN(Collective* const sum, Find(event.from, event.tag));
+  return sum->On(event, host);
+}
+
+absl::Status BucketedSum::On(const Lost& event) {
+  ASSIGN_OR_RETURN(Collective* const sum, Find(event.from, event.tag));
+  return sum->On(event);
+}
+
+void BucketedSum::GiveUp(Host& host) {
+  for (const Part& part : parts_) part.sum->GiveUp(host);
+}
+
+bool BucketedSum::ended() const {
+  return std::ranges::all_of(parts_, [](const Part& part) { return part.sum->ended(); });
+}
+
+void BucketedSum::End(Host& host) {
+  for (const Part& part : parts_) part.sum->End(host);
 }
 
 absl::Status BucketedSum::On(const Left& event, Host& host) {
@@ -407,7 +498,7 @@ std::vector<Waiting> BucketedSum::waiting_for() const {
   std::vector<Waiting> waiting;
   for (const Part& part : parts_) {
     // One that is done waits for the others.
-    if (part.sum->summed() && !summed()) continue;
+    if (part.sum->summed() && !part.sum->given_up() && !summed()) continue;
     const std::vector<Waiting> of_part = part.sum->waiting_for();
     waiting.insert(waiting.end(), of_part.begin(), of_part.end());
   }

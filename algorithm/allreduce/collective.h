@@ -7,11 +7,13 @@
 #define GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/allreduce/allreduce_kind.h"
 #include "algorithm/event.h"
@@ -54,7 +56,10 @@ class Collective {
   // prepares the next one.
   void Prepare(int64_t elements, Host& host, Round round = 0);
   // Sums `data` (as many elements) over all ranks into itself.
-  void Begin(Part data, Host& host);
+  void Begin(Part data, Host& host) { Begin(data, data, host); }
+  // Or into another vector: the data are read until it is complete, and stay. Nothing is summed of
+  // one rank alone, nor written.
+  void Begin(Part data, Part into, Host& host);
 
   // Messages of the next sum may arrive before it begins here. Errors name the message and the
   // current sum.
@@ -62,6 +67,16 @@ class Collective {
   // False where the send is not one of this collective's.
   bool On(const Left& event, Host& host);
   bool On(const Sent& event, Host& host);
+
+  // Goes on no more, and takes back what it has posted.
+  void GiveUp(Host& host);
+  bool given_up() const { return given_up_; }
+  // Of a post, after that.
+  absl::Status On(const Lost& event);
+  // After that: every post and every send has ended.
+  bool ended() const { return posted_.empty() && unsent_.empty(); }
+  // And then the memory is free.
+  void End(Host& host);
 
   // The latest sum is complete in its vector.
   bool summed() const {
@@ -134,6 +149,10 @@ class Collective {
   bool Complete(const AllreduceStep::Ranges& sent) const;
   // Takes in what the next level receives; false while some of it has not arrived.
   bool TakeInLevel(Host& host);
+  // Where this rank's own sum of these elements is.
+  Part Own(const ElementRange& range) const;
+  // It is in into_.
+  void MarkMade(const ElementRange& range);
   // Whether the sum may be written where it goes. The last exchange's goes where this rank's own
   // vector is, which is still being sent if there is no other exchange.
   bool MayAdd(int level) const;
@@ -153,6 +172,10 @@ class Collective {
   // Whether something was sent from the vector that is being summed and may not be received yet.
   bool FromData(const Unsent& sent) const;
   absl::Status Unposted(Rank from, const Tag& tag) const;
+  // Those that have not ended.
+  std::vector<Waiting> OpenPosts() const;
+  // A message that was posted for has come, or never will.
+  absl::Status EndPost(Rank from, const Tag& tag);
 
   const std::unique_ptr<const AllreduceSchedule> schedule_;
   const uint16_t channel_;
@@ -160,8 +183,12 @@ class Collective {
 
   int64_t elements_ = 0;
   Part data_;
-  Part own_;  // the partial sum, or the final one: in data_, or during exchanges in a slot
+  Part into_;               // where the sum is made
+  Part slot_sum_;           // during exchanges, this rank's sum in a slot
   Slot* source_ = nullptr;  // that slot
+  // The elements of into_ that are there already, if it is another vector: begins and ends of
+  // ranges with others between them.
+  std::map<int64_t, int64_t> made_;
   Vec scratch_;
   Lane large_;  // partial sums of more than half the largest
   Lane small_;  // the others
@@ -172,6 +199,7 @@ class Collective {
   int taken_levels_;  // of it, whose messages were taken in
   std::vector<Posted> posted_;
   std::vector<Unsent> unsent_;
+  bool given_up_ = false;
 };
 
 // A sum over all ranks in buckets, each as soon as its elements are final: a gradient travels
@@ -198,14 +226,29 @@ class BucketedSum {
   // Prepare, as long as this lives.
   std::span<const int64_t> cuts() const { return cuts_; }
 
-  // Begins a sum of `data`, none of whose elements is final yet.
-  void Begin(Vec data);
+  // Whether the sums before `latest` have one that those before `round` have not.
+  bool IsBehind(Round round, Round latest) const {
+    return steps_.Before(round) < steps_.Before(latest);
+  }
+
+  // Begins a sum of `data`, none of whose elements is final yet; into itself, or as Collective's.
+  void Begin(Vec data) { Begin(data, data); }
+  void Begin(Vec data, Vec into);
   // The elements from `from` on are final.
   void OnReady(int64_t from, Host& host);
 
   absl::Status On(const Received& event, Host& host);
   absl::Status On(const Left& event, Host& host);
   absl::Status On(const Sent& event, Host& host);
+
+  // As Collective's.
+  void GiveUp(Host& host);
+  absl::Status On(const Lost& event);
+  bool ended() const;
+  void End(Host& host);
+
+  // How many channels it has.
+  uint16_t channels() const { return static_cast<uint16_t>(parts_.size()); }
 
   bool summed() const;
   bool idle() const;
@@ -220,11 +263,16 @@ class BucketedSum {
     int64_t bucket = 0;  // where its bucket begins
   };
 
+  // The collective of a message's channel; an error if there is none.
+  absl::StatusOr<Collective*> Find(Rank from, const Tag& tag) const;
+
   const uint16_t first_channel_;
+  const LocalSteps steps_;
   size_t parts_of_bucket_;
   std::vector<Part> parts_;  // of all buckets, from the vector's end on
   std::vector<int64_t> cuts_;
   Vec data_;
+  Vec into_;
   size_t begun_;  // parts of the sum begun last
 };
 

@@ -173,6 +173,32 @@ NeighbourAveraging::Terms NeighbourAveraging::Mixture(double total, const Host& 
   return terms;
 }
 
+NeighbourAveraging::Terms NeighbourAveraging::TakeAll(Vec own, double own_weight, Host& host) {
+  double total = own_weight;
+  Terms terms;
+  for (int64_t due = current_; due < current_ + delay_; ++due) {
+    Inbox& inbox = Due(due);
+    for (size_t i = 0; i < inbox.slots.size(); ++i) {
+      const Slot& slot = inbox.slots[i];
+      const double weight = inbox.row.in[i].weight * slot.weight;
+      if (weight == 0) {
+        host.Drop(slot.replica);
+        continue;
+      }
+      total += weight;
+      terms.push_back({weight, host.Whole(slot.replica)});
+    }
+    inbox.slots.clear();
+  }
+  double rest = 1;  // as in Mixture
+  for (Term& term : terms) {
+    term.weight = static_cast<float>(term.weight / total);
+    rest -= term.weight;
+  }
+  terms.push_back({rest, host.Whole(own)});
+  return terms;
+}
+
 void NeighbourAveraging::End(Host& host) {
   for (const Slot& slot : due().slots) host.Drop(slot.replica);
   ++current_;

@@ -87,6 +87,9 @@ class NeighbourAveraging : public Averaging {
   Tag TagOf(int64_t index) const;
   // This rank's row of the current average's matrix.
   const MixingRow& row() const { return Due(current_ + delay_).row; }
+  // All that has arrived for averages to come, and `own` with `own_weight`: each times its weights
+  // over the sum of all. The vectors are the caller's then.
+  Terms TakeAll(Vec own, double own_weight, Host& host);
   // What is due: each neighbour's replica times its weights over `total`, the node's own with the
   // rest to 1, in ascending rank.
   Terms Mixture(double total, const Host& host) const;

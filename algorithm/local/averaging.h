@@ -27,7 +27,9 @@ class Averaging {
 
   virtual ~Averaging() = default;
 
-  // Begins in `round`, at `replica`; once, before all else.
+  // Where members may be lost: `latest` as Start's. Before the start.
+  virtual void MayLoseMembers(Round latest) {}
+  // Begins in `round`, at `replica`; once, before all else but that.
   virtual void Start(Round round, Vec replica, Host& host) = 0;
   // As Algorithm::VisitState.
   virtual void VisitState(StateVisitor& state) {}
@@ -42,8 +44,18 @@ class Averaging {
   virtual absl::Status On(const Received& event, Host& host) = 0;
   virtual absl::Status On(const Left& event, Host& host) = 0;
   virtual absl::Status On(const Sent& event, Host& host) = 0;
-  // Not expected, unless the average can do without what is lost.
+  // Not expected, unless the average can do without what is lost, or has been given up.
   virtual absl::Status On(const Lost& event, Host& host) { return CheckForeseen(event); }
+  // Not expected, unless members may be lost.
+  virtual absl::Status On(const Offered& event, Host& host) { return CheckForeseen(event); }
+
+  // As Algorithm's.
+  virtual bool needs_all() const { return false; }
+  virtual void GiveUp(Host& host) {}
+  // After that: every post and every send has ended.
+  virtual bool ended() const { return true; }
+  // And then its memory is free. This node's replica is what it was when the average began.
+  virtual void Close(Host& host) {}
 
   // Whether the average that was begun can be taken.
   virtual bool complete() const = 0;
@@ -51,8 +63,14 @@ class Averaging {
   // Weights sum to 1, or its terms are this node's replica and differences to it. Once for each
   // average. Errors say why there is none.
   virtual absl::StatusOr<Terms> Take(Host& host) = 0;
+  // Of how many replicas it is; 0 where that depends on the node.
+  virtual Rank replicas() const { return 0; }
   // The average has been used; its memory is free.
   virtual void End(Host& host) = 0;
+
+  // What has been received for averages to come, mixed with `replica`, so that all shares in it are
+  // kept; empty where nothing is received so early. The last of all calls.
+  virtual Terms Settle(Vec replica, Host& host) { return {}; }
 
   // The share that this node's replica has in the averages to come, where it need not be 1
   // (push-sum): a gradient's step is divided by it.

@@ -21,6 +21,8 @@ class ElasticRate {
   // Reads "rho=R" of a spec.
   static std::optional<double> ReadRho(SpecReader& reader);
 
+  // The same of another number of replicas.
+  ElasticRate Of(Rank replicas) const { return {replicas, rho_}; }
   double Alpha(double learning_rate) const;
   Rank replicas() const { return replicas_; }
 
@@ -43,6 +45,7 @@ class ElasticCentre final : public OuterStep {
   // The centre begins at `replica`.
   void Start(Vec replica, Host& host) override;
   void VisitState(StateVisitor& state, Host& host) override { state.Vector("centre", centre_); }
+  void Among(Rank replicas) override { rate_ = rate_.Of(replicas); }
   // (1 - alpha) x + alpha c.
   Averaging::Terms Replace(Vec replica, const Averaging::Terms& average, double learning_rate,
                            Host& host) override;
@@ -50,7 +53,7 @@ class ElasticCentre final : public OuterStep {
   void End(const Averaging::Terms& average, double learning_rate, Host& host) override;
 
  private:
-  const ElasticRate rate_;
+  ElasticRate rate_;
   Vec centre_;
 };
 

@@ -25,18 +25,48 @@ absl::Status LocalSgd::On(const Event& event, Host& host) {
     OnLimit(*limit, host);
   } else if (const auto* start = std::get_if<Start>(&event)) {
     RETURN_IF_ERROR(OnStart(*start, host));
+  } else if (const auto* offered = std::get_if<Offered>(&event)) {
+    RETURN_IF_ERROR(parts_.averaging->On(*offered, host));
   } else {
     RETURN_IF_ERROR(CheckForeseen(event));
+  }
+  if (given_up_) {
+    RestIfGivenUp(host);
+    return absl::OkStatus();
   }
   RETURN_IF_ERROR(EndRoundIfComplete(host));
   RestIfDone(host);
   return absl::OkStatus();
 }
 
+void LocalSgd::GiveUp(Host& host) {
+  given_up_ = true;
+  parts_.averaging->GiveUp(host);
+  RestIfGivenUp(host);
+}
+
+void LocalSgd::Settle(Host& host) {
+  const Averaging::Terms mix = parts_.averaging->Settle(replica_, host);
+  if (mix.empty()) return;
+  const Vec mixed = host.New(host.replica_size(), "the mixed replica");
+  host.Combine(host.Whole(mixed), mix);
+  for (const Term& term : mix) host.Drop(term.part.vector);
+  replica_ = mixed;
+}
+
+void LocalSgd::RestIfGivenUp(Host& host) {
+  const bool computes = in_round_ && !gradient_ready_;
+  if (computes || !parts_.averaging->ended()) return;
+  if (gradient_) host.Drop(std::exchange(gradient_, Vec{}));
+  parts_.averaging->Close(host);
+  host.Rest(replica_);
+}
+
 absl::Status LocalSgd::OnStart(const Start& event, Host& host) {
   round_ = event.round;
   replica_ = host.InitialReplica(host.whole_replica());
   optimizer_.Start(host.whole_replica(), round_, host);
+  if (event.latest) parts_.averaging->MayLoseMembers(*event.latest);
   parts_.averaging->Start(round_, replica_, host);
   if (parts_.outer) parts_.outer->Start(replica_, host);
   if (event.state != nullptr) RETURN_IF_ERROR(VisitState(*event.state, host));
@@ -50,6 +80,7 @@ absl::Status LocalSgd::VisitState(StateVisitor& state, Host& host) {
   optimizer_.VisitState(state);
   parts_.averaging->VisitState(state);
   if (parts_.outer) parts_.outer->VisitState(state, host);
+  state.Stepped(&stepped_);
   return absl::OkStatus();
 }
 
@@ -59,10 +90,11 @@ absl::Status LocalSgd::OnGradient(const GradientReady& event, Host& host) {
                                             " came without a request in round ", round_));
   }
   gradient_ready_ = true;
-  if (exchanges() && parts_.order == StepOrder::kAwc) return absl::OkStatus();
+  if (given_up_ || (exchanges() && parts_.order == StepOrder::kAwc)) return absl::OkStatus();
   StepAlone(host);
   if (!exchanges()) return absl::OkStatus();
   if (parts_.outer) parts_.outer->Prepare(replica_, host);
+  stepped_ = true;
   parts_.averaging->Begin(replica_, host);
   return absl::OkStatus();
 }
@@ -70,7 +102,7 @@ absl::Status LocalSgd::OnGradient(const GradientReady& event, Host& host) {
 void LocalSgd::OnLimit(const RoundLimit& event, Host& host) {
   if (event.limit <= limit_) return;
   limit_ = event.limit;
-  if (!started_) return;
+  if (!started_ || given_up_) return;
   parts_.averaging->PostAhead(limit_, host);
   if (!in_round_) BeginRound(host);
 }
@@ -79,7 +111,8 @@ void LocalSgd::BeginRound(Host& host) {
   if (round_ >= limit_) return;
   parts_.averaging->PostAhead(limit_, host);
   in_round_ = true;
-  gradient_ready_ = false;
+  gradient_ready_ = stepped_;  // in an instance for the view before, which has given the round up
+  if (stepped_) return parts_.averaging->Begin(replica_, host);
   gradient_ = host.New(host.replica_size(), "the gradient");
   host.Gradient(replica_, gradient_, round_);
   if (exchanges() && parts_.order == StepOrder::kAwc) parts_.averaging->Begin(replica_, host);
@@ -110,6 +143,7 @@ absl::Status LocalSgd::EndRoundIfComplete(Host& host) {
     if (!parts_.averaging->complete()) return absl::OkStatus();
     RETURN_IF_ERROR(TakeAverage(host));
   }
+  stepped_ = false;
   in_round_ = false;
   ++round_;
   host.Boundary(round_, replica_);
@@ -120,6 +154,9 @@ absl::Status LocalSgd::EndRoundIfComplete(Host& host) {
 absl::Status LocalSgd::TakeAverage(Host& host) {
   ASSIGN_OR_RETURN(const Averaging::Terms average, parts_.averaging->Take(host));
   const double rate = StepSize();
+  if (parts_.outer && parts_.averaging->replicas() > 0) {
+    parts_.outer->Among(parts_.averaging->replicas());
+  }
   const Averaging::Terms mix =
       parts_.outer ? parts_.outer->Replace(replica_, average, rate, host) : average;
   Vec mixed;
@@ -141,7 +178,7 @@ void LocalSgd::RestIfDone(Host& host) {
 }
 
 std::vector<Waiting> LocalSgd::waiting_for() const {
-  if (in_round_ && !exchanges()) return {};
+  if (in_round_ && !exchanges() && !given_up_) return {};
   return parts_.averaging->waiting(!in_round_);
 }
 

@@ -41,6 +41,9 @@ class LocalSgd final : public Algorithm {
 
   absl::Status On(const Event& event, Host& host) override;
   absl::Status VisitState(StateVisitor& state, Host& host) override;
+  bool needs_all() const override { return parts_.averaging->needs_all(); }
+  void GiveUp(Host& host) override;
+  void Settle(Host& host) override;
   Round round() const override { return round_; }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers(Round from, Round to) const override {
@@ -65,6 +68,7 @@ class LocalSgd final : public Algorithm {
   // The average, or what the outer step makes of it, takes the replica's place.
   absl::Status TakeAverage(Host& host);
   void RestIfDone(Host& host);
+  void RestIfGivenUp(Host& host);
 
   LocalSgdParts parts_;
   const LearningRate learning_rate_;
@@ -78,6 +82,8 @@ class LocalSgd final : public Algorithm {
   bool started_ = false;
   bool in_round_ = false;
   bool gradient_ready_ = false;
+  bool stepped_ = false;  // of kAtc: this round's step has been taken, and waits for the average
+  bool given_up_ = false;
 };
 
 }  // namespace grapevine

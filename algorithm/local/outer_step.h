@@ -21,6 +21,8 @@ class OuterStep {
   virtual void Start(Vec replica, Host& host) = 0;
   // As Algorithm::VisitState.
   virtual void VisitState(StateVisitor& state, Host& host) = 0;
+  // The next average is of so many replicas.
+  virtual void Among(Rank replicas) {}
   // Makes of a replica that nobody else reads what is averaged.
   virtual void Prepare(Vec replica, Host& host) {}
   // What takes the replica's place, as a sum of vectors.

@@ -39,6 +39,8 @@ class CarriedState final : public StateVisitor {
   void Weight(std::string_view, double*) override {}
   void Rounds(std::string_view name, int64_t* rounds) override;
   void Message(std::string_view name, const StateMessage& message) override;
+  void Kept(KeptSum* sum) override { std::swap(*sum, kept_); }
+  void Stepped(bool* stepped) override { std::swap(*stepped, stepped_); }
 
  private:
   template <typename T>
@@ -49,6 +51,9 @@ class CarriedState final : public StateVisitor {
   std::map<std::string, Vec, std::less<>> vectors_;
   std::map<std::string, double, std::less<>> numbers_;
   std::map<std::string, int64_t, std::less<>> rounds_;
+  KeptSum kept_;
+  bool stepped_ = false;
+  Vec replica_;
   absl::Status status_;
 };
 
@@ -72,6 +77,7 @@ void CarriedState::Carry(std::map<std::string, T, std::less<>>& kept, std::strin
 void CarriedState::Vector(std::string_view name, Vec vector) {
   Vec carried = vector;
   Carry(vectors_, name, &carried);
+  if (name == "replica") replica_ = vector;
   if (!taken_ || carried == vector) return;
   const int64_t size = host_->SizeOf(vector);
   const Term old{1.0, {carried, 0, size}};
@@ -83,11 +89,17 @@ void CarriedState::Number(std::string_view name, double* number) { Carry(numbers
 
 void CarriedState::Rounds(std::string_view name, int64_t* rounds) { Carry(rounds_, name, rounds); }
 
-void CarriedState::Message(std::string_view name, const StateMessage&) {
-  status_.Update(absl::UnimplementedError(
-      absl::StrCat(std::string(name),
-                   " is on its way from one view to the next: this algorithm cannot go on "
-                   "when members are lost")));
+// Nothing is on its way to an instance that has settled. The next one begins as if this node's
+// replica had been, in place of all others.
+void CarriedState::Message(std::string_view name, const StateMessage& message) {
+  if (!taken_) {
+    status_.Update(absl::InternalError(
+        absl::StrCat(std::string(name), " is on its way from one view to the next")));
+    return;
+  }
+  const int64_t size = host_->SizeOf(message.vector);
+  const Term own{1.0, {replica_, 0, size}};
+  if (size > 0) host_->Combine({message.vector, 0, size}, {&own, 1});
 }
 
 absl::Status CarriedState::Finish() {
@@ -98,6 +110,12 @@ absl::Status CarriedState::Finish() {
                                                 : rounds_.begin()->first;
   return absl::InternalError(absl::StrCat("the next view's state has no ", left));
 }
+
+// Channels of an instance where rounds need all members; and how many views have channels of their
+// own before they are used again. All are below those of the averaged model
+// (node/runner/model_assembly.h).
+constexpr int kChannels = 64;
+constexpr int kViews = 512;
 
 }  // namespace
 
@@ -119,46 +137,120 @@ absl::Status ResilientAlgorithm::On(const Event& event, Host& host) {
     RETURN_IF_ERROR(OnView(*changed->view));
   } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
     run_limit_ = std::max(run_limit_, limit->limit);
+  } else if (const auto* offered = std::get_if<Offered>(&event); offered && needs_all()) {
+    RETURN_IF_ERROR(OnOffer(*offered));
+  } else if (const auto* start = std::get_if<Start>(&event)) {
+    started_ = true;
+    limit_ = start->round;
+    Start first = *start;
+    first.latest = start->round;
+    RETURN_IF_ERROR(Forward(first));
+    GiveUpIfAsked();
   } else {
-    if (const auto* start = std::get_if<Start>(&event)) {
-      started_ = true;
-      limit_ = start->round;
-    }
     RETURN_IF_ERROR(Forward(event));
   }
   RETURN_IF_ERROR(Advance());
-  while (resting_ && !next_.empty() && instance_->round() == next_.front().from) {
+  while (MayBeginNextView()) {
     RETURN_IF_ERROR(BeginNextView());
     RETURN_IF_ERROR(Advance());
   }
-  if (resting_ && next_.empty() && instance_->round() >= run_limit_) host.Rest(*resting_);
+  const bool done = instance_->round() >= run_limit_ && !given_up_;
+  if (done && resting_) host.Rest(*resting_);
   return absl::OkStatus();
 }
 
 absl::Status ResilientAlgorithm::OnPrepare(const Prepare& event) {
-  asked_ = event.ballot;
-  host_->Promise(event.ballot, limit_ - 1);
+  asked_ = std::max(asked_, event.ballot);
+  GiveUpIfAsked();
+  const Round done = started_ && needs_all() ? instance_->round() : limit_;
+  host_->Promise(event.ballot, done - 1);
   return absl::OkStatus();
+}
+
+void ResilientAlgorithm::GiveUpIfAsked() {
+  if (!needs_all() || !started_ || given_up_ || (!held() && next_.empty())) return;
+  given_up_ = true;
+  resting_.reset();
+  instance_->GiveUp(*this);
+  for (const auto& [message, offer] : std::exchange(offers_, {})) {
+    if (ViewsAhead(message.second) > 0) {
+      offers_.emplace(message, offer);
+    } else {
+      host_->Decline(message.first, message.second);
+    }
+  }
 }
 
 absl::Status ResilientAlgorithm::OnView(const View& view) {
-  const View& last = next_.empty() ? view_ : next_.back();
-  if (view.epoch <= last.epoch || view.from < limit_ || !view.RankOf(options_.self)) {
+  const View& last = latest_view();
+  const Round begun = needs_all() ? instance_->round() : limit_;
+  if (view.epoch <= last.epoch || view.from < begun || !view.RankOf(options_.self)) {
     return absl::InternalError(
         absl::StrCat("view ", view.epoch, ", from round ", view.from, " on and of ", view.size(),
                      " members, cannot follow view ", last.epoch, " at member ", options_.self,
-                     ", which may go through the rounds before ", limit_));
+                     ", which may go through the rounds before ", begun));
   }
   next_.push_back(view);
-  agreed_ = view.ballot;
+  agreed_ = std::max(agreed_, view.ballot);
+  std::erase_if(offers_, [&](const auto& offer) { return !view.RankOf(offer.first.first); });
+  GiveUpIfAsked();
   return absl::OkStatus();
 }
 
+absl::Status ResilientAlgorithm::OnOffer(const Offered& offer) {
+  if (!latest_view().RankOf(offer.from)) return absl::OkStatus();  // it ends there
+  const int ahead = ViewsAhead(offer.tag);
+  if (ahead < 0 || (ahead == 0 && given_up_)) {
+    host_->Decline(offer.from, offer.tag);
+    return absl::OkStatus();
+  }
+  offers_.emplace(std::pair(offer.from, offer.tag), offer);
+  return ahead == 0 ? Forward(offer) : absl::OkStatus();
+}
+
+absl::Status ResilientAlgorithm::HearOffers() {
+  const auto offers = offers_;  // some are answered at once
+  for (const auto& [message, offer] : offers) {
+    const int ahead = ViewsAhead(message.second);
+    if (ahead > 0 || !offers_.contains(message)) continue;
+    if (ahead == 0) {
+      RETURN_IF_ERROR(Forward(offer));
+      continue;
+    }
+    offers_.erase(message);
+    host_->Decline(message.first, message.second);
+  }
+  return absl::OkStatus();
+}
+
+bool ResilientAlgorithm::MustHear(const Event& event) const {
+  if (!needs_all()) return false;
+  return given_up_ || std::holds_alternative<ViewChanged>(event) ||
+         std::holds_alternative<Offered>(event) || std::holds_alternative<Left>(event) ||
+         std::holds_alternative<Sent>(event);
+}
+
+Tag ResilientAlgorithm::OfView(Tag tag) const {
+  if (!needs_all()) return tag;
+  tag.channel += static_cast<uint16_t>(view_.epoch % kViews * kChannels);
+  return tag;
+}
+
+Tag ResilientAlgorithm::OfInstance(Tag tag) const {
+  if (needs_all()) tag.channel %= kChannels;
+  return tag;
+}
+
+int ResilientAlgorithm::ViewsAhead(Tag tag) const {
+  const int views = (tag.channel / kChannels - static_cast<int>(view_.epoch % kViews) + kViews);
+  return (views + kViews / 2) % kViews - kViews / 2;
+}
+
 absl::Status ResilientAlgorithm::Advance() {
-  if (!started_ || held()) return absl::OkStatus();
+  if (!started_ || held() || given_up_) return absl::OkStatus();
   // The instance posts for `window` rounds, of which none is to wait for its limit.
-  const Round wanted =
-      next_.empty() ? std::min(run_limit_, round() + options_.window + 1) : next_.front().from;
+  const Round far = needs_all() ? run_limit_ : round() + options_.window + 1;
+  const Round wanted = next_.empty() ? std::min(run_limit_, far) : next_.front().from;
   if (wanted <= limit_) return absl::OkStatus();
   limit_ = wanted;
   return Forward(RoundLimit{limit_});
@@ -176,29 +268,44 @@ absl::Status ResilientAlgorithm::Forward(const Event& event) {
   if (const auto* received = std::get_if<Received>(&event)) {
     Received here = *received;
     ASSIGN_OR_RETURN(here.from, RankOf(received->from));
+    here.tag = OfInstance(received->tag);
     return instance_->On(here, *this);
   }
   if (const auto* offered = std::get_if<Offered>(&event)) {
     Offered here = *offered;
     ASSIGN_OR_RETURN(here.from, RankOf(offered->from));
+    here.tag = OfInstance(offered->tag);
     return instance_->On(here, *this);
   }
   if (const auto* lost = std::get_if<Lost>(&event)) {
     ASSIGN_OR_RETURN(const Rank from, RankOf(lost->from));
-    return instance_->On(Lost{from, lost->tag}, *this);
+    return instance_->On(Lost{from, OfInstance(lost->tag)}, *this);
   }
   return instance_->On(event, *this);
 }
 
+bool ResilientAlgorithm::MayBeginNextView() const {
+  if (!resting_ || next_.empty()) return false;
+  if (needs_all()) return given_up_ && !held();
+  // At the run's end the model is what it was at the last boundary.
+  return instance_->round() == next_.front().from && instance_->round() < run_limit_;
+}
+
 absl::Status ResilientAlgorithm::BeginNextView() {
   CarriedState carried(this);
+  instance_->Settle(*this);
   RETURN_IF_ERROR(instance_->VisitState(carried, *this));
-  view_ = std::move(next_.front());
-  next_.pop_front();
-  ASSIGN_OR_RETURN(instance_, options_.make(view_, *view_.RankOf(options_.self)));
+  limit_ = round();
+  do {  // an instance that was given up may have others behind it that need not begin
+    view_ = std::move(next_.front());
+    next_.pop_front();
+    ASSIGN_OR_RETURN(instance_, options_.make(view_, *view_.RankOf(options_.self)));
+  } while (given_up_ && !next_.empty());
+  given_up_ = false;
   carried.HandOver();
-  RETURN_IF_ERROR(Forward(Start{.round = view_.from, .state = &carried}));
-  return carried.Finish();
+  RETURN_IF_ERROR(Forward(Start{.round = limit_, .state = &carried, .latest = view_.from}));
+  RETURN_IF_ERROR(carried.Finish());
+  return HearOffers();
 }
 
 absl::Status ResilientAlgorithm::VisitState(StateVisitor& state, Host& host) {

@@ -10,6 +10,12 @@
 // So an answer to Prepare needs no instance that stops at once, and a view begins at most so many
 // rounds after the latest one.
 //
+// Where rounds need all members (Algorithm::needs_all), an instance goes as far as the run does,
+// and gives its round up when it hears Prepare: it answers with the rounds that it has done. The
+// view's first round is then the latest that any member has begun, and each begins in its own, from
+// which it catches up by itself (Start::latest). Messages of instances that were given up must not
+// meet those of the next: each view has channels of its own.
+//
 // Thread-safety: one event at a time.
 #ifndef GRAPEVINE_ALGORITHM_MEMBERSHIP_RESILIENT_ALGORITHM_H_
 #define GRAPEVINE_ALGORITHM_MEMBERSHIP_RESILIENT_ALGORITHM_H_
@@ -17,9 +23,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -47,6 +55,9 @@ class ResilientAlgorithm final : public Algorithm, private Host {
 
   absl::Status On(const Event& event, Host& host) override;
   absl::Status VisitState(StateVisitor& state, Host& host) override;
+  bool needs_all() const override { return instance_->needs_all(); }
+  // All that makes an instance give way to the next, and what those who are behind ask.
+  bool MustHear(const Event& event) const override;
   Round round() const override { return instance_->round(); }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers(Round from, Round to) const override;
@@ -60,16 +71,32 @@ class ResilientAlgorithm final : public Algorithm, private Host {
 
   absl::Status OnPrepare(const Prepare& event);
   absl::Status OnView(const View& view);
+  // Where rounds need all members, what is sent is offered, of which a node may hear before it
+  // posts, or after it has given up, or of a view that it has not begun.
+  absl::Status OnOffer(const Offered& offer);
+  // Of this view, which has begun.
+  absl::Status HearOffers();
   // To the instance; members in it become ranks.
   absl::Status Forward(const Event& event);
   absl::StatusOr<Rank> RankOf(Member member) const;
   // Moves the instance's limit as far as it may go now.
   absl::Status Advance();
   absl::Status BeginNextView();
+  // Where rounds need all members: makes the instance give up, if it is to end.
+  void GiveUpIfAsked();
+  // Whether the instance, which rests, is to make way for the next one.
+  bool MayBeginNextView() const;
   // From Prepare until its view: the limit stays.
   bool held() const { return agreed_ < asked_; }
+  // The latest agreed upon.
+  const View& latest_view() const { return next_.empty() ? view_ : next_.back(); }
 
   Member MemberOf(Rank rank) const { return view_.members[rank]; }
+  // A tag of the instance as that of its view, and back.
+  Tag OfView(Tag tag) const;
+  Tag OfInstance(Tag tag) const;
+  // How many views after that of the instance the one is whose message has this tag.
+  int ViewsAhead(Tag tag) const;
 
   // Host, for the instance, over that of the event:
   int64_t replica_size() const override { return host_->replica_size(); }
@@ -86,16 +113,21 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   void Clip(Part part, double limit) override { host_->Clip(part, limit); }
   void Step(const StepRequest& request) override { host_->Step(request); }
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override {
+    if (needs_all()) return Offer(to, tag, payload, note);
     return host_->Send(MemberOf(to), tag, payload, note);
   }
   void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) override {
-    host_->Post(MemberOf(from), tag, into, round, credit);
+    offers_.erase({MemberOf(from), OfView(tag)});
+    host_->Post(MemberOf(from), OfView(tag), into, round, credit);
   }
   SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note) override {
-    return host_->Offer(MemberOf(to), tag, payload, note);
+    return host_->Offer(MemberOf(to), OfView(tag), payload, note);
   }
-  void Decline(Rank from, Tag tag) override { host_->Decline(MemberOf(from), tag); }
-  void Withdraw(Rank from, Tag tag) override { host_->Withdraw(MemberOf(from), tag); }
+  void Decline(Rank from, Tag tag) override {
+    offers_.erase({MemberOf(from), OfView(tag)});
+    host_->Decline(MemberOf(from), OfView(tag));
+  }
+  void Withdraw(Rank from, Tag tag) override { host_->Withdraw(MemberOf(from), OfView(tag)); }
   void GradientApplied(int64_t staleness) override { host_->GradientApplied(staleness); }
   void Promise(uint32_t ballot, Round round) override { host_->Promise(ballot, round); }
   void Boundary(Round completed, Vec model) override { host_->Boundary(completed, model); }
@@ -112,6 +144,9 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   uint32_t agreed_ = 0;         // of the last view
   std::optional<Vec> resting_;  // the instance is at rest, with this model
   bool started_ = false;
+  bool given_up_ = false;  // the instance has
+  // Where rounds need all members: what is offered to this node and not answered.
+  std::map<std::pair<Member, Tag>, Offered> offers_;
 };
 
 }  // namespace grapevine

@@ -88,11 +88,12 @@ bool RunHorizon::Met(const std::optional<double>& test_accuracy) const {
 }
 
 bool RunHorizon::OnEvaluation(const EvaluationRecord& evaluation) {
-  if (reached_ || evaluation.round <= evaluated_) return false;  // of fewer nodes, once more
+  const bool over = reached_ && final();
+  if (over || evaluation.round <= evaluated_) return false;  // of fewer nodes, once more
   evaluated_ = evaluation.round;
   if (!accuracy_ && !plateau_) return settles_last_ && final();
-  reached_ = Met(evaluation.test_accuracy);
-  if (reached_ || limit_ >= rounds_) return reached_ || (settles_last_ && final());
+  reached_ = reached_ || Met(evaluation.test_accuracy);
+  if (reached_ || limit_ >= rounds_) return (reached_ || settles_last_) && final();
   const double none = std::numeric_limits<double>::quiet_NaN();
   if (plateau_ && plateau_->OnLoss(evaluation.test_loss.value_or(none))) growth_ *= factor_;
   Advance();

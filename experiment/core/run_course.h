@@ -75,7 +75,8 @@ class RunHorizon {
  public:
   // Settles `course`, which outlives it, as evaluations come. Without an `accuracy` (a fraction)
   // there is no target. `settles_last`: the run has not ended before its last evaluation, which
-  // lost nodes may keep from coming, so that it is asked for again.
+  // lost nodes may keep from coming, so that it is asked for again; until then, all are there for
+  // one that is behind.
   RunHorizon(std::optional<double> accuracy, RunCourse* course, bool settles_last = false);
 
   // The rounds that may begin before the result of the next evaluation is known: all of them if
@@ -86,7 +87,7 @@ class RunHorizon {
   int64_t growth() const { return plateau_ ? growth_ : 0; }
   // Whether the run ends at `limit`.
   bool final() const {
-    return reached_ || (limit_ >= rounds_ && (!settles_last_ || evaluated_ >= limit_));
+    return (reached_ || limit_ >= rounds_) && (!settles_last_ || evaluated_ >= limit_);
   }
   bool reached() const { return reached_; }
 

@@ -10,6 +10,7 @@
 #ifndef GRAPEVINE_NODE_RUNNER_MODEL_ASSEMBLY_H_
 #define GRAPEVINE_NODE_RUNNER_MODEL_ASSEMBLY_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -70,6 +71,9 @@ class ModelAssembly {
   // Whether none is being put together, and whether one waits to be.
   virtual bool idle() const = 0;
   virtual bool behind() const = 0;
+  // Whether one that waits would take memory of its own: not the same model once more, with fewer
+  // nodes.
+  virtual bool holds_up() const { return behind(); }
   // Whether a model is kept for it, or for its evaluation.
   bool holds_model() const { return !idle() || average_out() || behind(); }
 
@@ -114,6 +118,9 @@ class ModelReduction final : public ModelAssembly {
   bool average_out() const override { return average_out_; }
   bool idle() const override { return !replica_.data && !mean_.data; }
   bool behind() const override { return !due_.empty(); }
+  bool holds_up() const override {
+    return std::ranges::any_of(due_, [this](const Due& due) { return due.round != round_; });
+  }
   std::vector<Waiting> waiting_for() const override;
   // Parent and children.
   std::vector<Rank> Peers() const override;

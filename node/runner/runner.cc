@@ -170,7 +170,8 @@ absl::Status Runner::HandleMail() {
 }
 
 bool Runner::finished() const {
-  return resting_ && MayEnd() && held_.empty() && assembly_->idle() && !HeldUp();
+  const bool assembled = assembly_->idle() && !assembly_->behind();
+  return resting_ && MayEnd() && held_.empty() && assembled && !HeldUp();
 }
 
 absl::Status Runner::Handle(const Mailbox::Item& item) {
@@ -291,6 +292,7 @@ absl::Status Runner::On(const Mailbox::ViewAgreed& agreed) {
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     if (!view.RankOf(rank)) peers_->LeaveOut(rank);
   }
+  if (algorithm_->needs_all()) DialMembers(view);
   if (agreed.again && shown_ && shown_->round == *agreed.again) {
     assembly_->Add({shown_->round, shown_->model, agreed.view, agreed.lead});
   }
@@ -339,15 +341,22 @@ absl::Status Runner::Pump() {
     HandOverState();
     // A reduction that waits for an earlier one holds the run up, replicas of two past rounds would
     // be kept; and so does a state.
-    if (held_.empty() || HeldUp()) return finished() ? FetchModel() : absl::OkStatus();
-    const Event event = held_.front();
-    held_.pop_front();
+    const auto next = NextHeard();
+    if (next == held_.end()) return finished() ? FetchModel() : absl::OkStatus();
+    const Event event = *next;
+    held_.erase(next);
     if (!exchange_->Admits(event)) continue;
     LeaveRest();
     if (const auto* received = std::get_if<Received>(&event)) states_.OnReceived(*received);
     RETURN_IF_ERROR(algorithm_->On(event, *this));
     if (!observed_.ok()) return InRound(observed_);
   }
+}
+
+std::deque<Event>::iterator Runner::NextHeard() {
+  if (!HeldUp()) return held_.begin();
+  return std::ranges::find_if(held_,
+                              [this](const Event& event) { return algorithm_->MustHear(event); });
 }
 
 absl::Status Runner::AdvanceReductions() {
@@ -408,6 +417,14 @@ void Runner::DialAhead() {
   if (ahead <= dialled_) return;
   transport_->Dial(algorithm_->Peers(dialled_, ahead));
   dialled_ = ahead;
+}
+
+// Who has given up has posted for nobody, and must hear of what is offered to it all the same, by
+// whomever; and who is behind may ask anybody.
+void Runner::DialMembers(const View& view) {
+  std::vector<Rank> others = view.members;
+  std::erase(others, options_.rank);
+  transport_->Dial(others);
 }
 
 void Runner::OnPass(Clock::time_point begin, Clock::time_point end, int64_t bytes) {
@@ -524,7 +541,7 @@ std::set<Rank> Runner::WaitingFor() const {
   std::set<Rank> ranks = gradients_->HeldBackFor();
   for (const Waiting& message : assembly_->waiting_for()) ranks.insert(message.peer);
   // What reductions hold back from the algorithm may be what it waits for.
-  if (!assembly_->behind()) {
+  if (!assembly_->holds_up()) {
     for (const Waiting& message : algorithm_->waiting_for()) ranks.insert(message.peer);
   }
   // Who moves the end, or settles it.

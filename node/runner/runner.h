@@ -239,7 +239,9 @@ class Runner final : public TransportSink, private Host {
   absl::Status Pump();
   absl::Status AdvanceReductions();
   // Whether what is under way leaves no room for the algorithm to go on.
-  bool HeldUp() const { return assembly_->behind() || states_.behind(); }
+  bool HeldUp() const { return assembly_->holds_up() || states_.behind(); }
+  // The event that the algorithm hears of next; end() while there is none, or it is held up.
+  std::deque<Event>::iterator NextHeard();
   void LeaveRest();
   // To the algorithm, if there is new leave.
   void Grant(std::optional<Round> leave);
@@ -266,6 +268,8 @@ class Runner final : public TransportSink, private Host {
   // The model in host memory; no data if there is none. Errors go to observed_.
   SharedVector Fetch(Vec model);
   void DialAhead();
+  // All members of a view, where each must hear of what any other offers.
+  void DialMembers(const View& view);
   // A pass over vectors is over.
   void OnPass(Clock::time_point begin, Clock::time_point end, int64_t bytes);
   // There was nothing to do from `since` until `item` came.

@@ -236,13 +236,19 @@ bool MessageExchange::Post(Rank to, const CreditTurns::Post& post, Credit credit
 
 void MessageExchange::Decline(Rank to, Rank from, Tag tag, Nanoseconds when) {
   const auto waiting = Waiting(from, to, tag);
+  if (dead(from) && waiting == senders_[from].waiting.end()) return;  // it went with its sender
   CHECK(waiting != senders_[from].waiting.end() && messages_[*waiting].announced)
       << "rank " << to << " declined what rank " << from << " does not offer: " << Describe(tag);
   const MessageId id = *waiting;
   RemoveAt(senders_[from].waiting, waiting);
   messages_[id].waiting = false;
   --announced_;
-  Tell({.kind = Notice::Kind::kDecline, .from = from, .to = to, .tag = tag, .message = id},
+  Tell({.kind = Notice::Kind::kDecline,
+        .from = from,
+        .to = to,
+        .tag = tag,
+        .message = id,
+        .id = messages_[id].times.id},
        when + network_->Latency(to, from));
 }
 
@@ -281,6 +287,8 @@ std::optional<MessageExchange::News> MessageExchange::OnNotice(uint32_t index, N
     case Notice::Kind::kOffer:
       return OnOffer(notice);
     case Notice::Kind::kDecline:
+      // One of the two may be dead by now, and the message gone.
+      if (!IsLive(notice)) return std::nullopt;
       vectors_->Release(notice.message);
       Free(notice.message);
       return News{notice.from, Sent{messages_[notice.message].times.id, false}};
@@ -299,6 +307,11 @@ std::optional<MessageExchange::News> MessageExchange::OnNotice(uint32_t index, N
       return News{notice.from, Sent{notice.id, false}};
   }
   return std::nullopt;
+}
+
+bool MessageExchange::IsLive(const Notice& notice) const {
+  const Message& message = messages_[notice.message];
+  return message.live && message.times.id == notice.id;
 }
 
 std::optional<MessageExchange::News> MessageExchange::OnOffer(const Notice& notice) {
@@ -415,7 +428,7 @@ void MessageExchange::Void(MessageId id) {
   Message& message = messages_[id];
   message.gone = true;
   vectors_->Release(id);
-  if (message.waiting) {
+  if (std::exchange(message.waiting, false)) {
     std::vector<MessageId>& waiting = senders_[message.times.from].waiting;
     RemoveAt(waiting, std::ranges::find(waiting, id));
     if (message.announced) --announced_;

@@ -214,6 +214,8 @@ class MessageExchange {
   std::vector<MessageId>::iterator Waiting(Rank from, Rank to, Tag tag);
   // The notice arrives at `when`.
   void Tell(const Notice& notice, Nanoseconds when);
+  // Whether the message of an offer has not ended.
+  bool IsLive(const Notice& notice) const;
   std::optional<News> OnOffer(const Notice& notice);
   void OnWithdraw(const Notice& notice, Nanoseconds now);
   void DepartAt(MessageId id, Nanoseconds when, Nanoseconds now);

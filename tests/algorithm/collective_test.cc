@@ -33,11 +33,14 @@ std::unique_ptr<const AllreduceSchedule> Schedule(const std::string& text, Rank 
   return std::move((*ReadAllreduce(spec, reader, size))(rank).front());
 }
 
-// Sums the gradients of all ranks in every round, and shows the sum.
+// Sums the gradients of all ranks in every round, and shows the sum; made in place of the gradient,
+// or beside it, which is then shown or not.
+enum class Made { kInPlace, kBeside, kBesideWhatIsShown };
 class Summation final : public Algorithm {
  public:
-  Summation(const std::string& kind, const AlgorithmOptions& options)
-      : collective_(Schedule(kind, options.rank, options.mixing->topology().size()), 1) {}
+  Summation(const std::string& kind, const AlgorithmOptions& options, Made made)
+      : collective_(Schedule(kind, options.rank, options.mixing->topology().size()), 1),
+        made_(made) {}
 
   absl::Status On(const Event& event, Host& host) override {
     absl::Status status;
@@ -55,7 +58,9 @@ class Summation final : public Algorithm {
       limit_ = std::max(limit_, limit->limit);
     } else {
       summing_ = true;
-      collective_.Begin({data_, 0, host.replica_size()}, host);
+      if (made_ != Made::kInPlace) sum_ = host.New(host.replica_size(), "the sum");
+      const Vec into = made_ == Made::kInPlace ? data_ : sum_;
+      collective_.Begin(host.Whole(data_), host.Whole(into), host);
     }
     if (status.ok()) Advance(host);
     return status;
@@ -68,8 +73,9 @@ class Summation final : public Algorithm {
   void Advance(Host& host) {
     if (summing_ && collective_.summed()) {
       summing_ = false;
-      host.Boundary(++round_, data_);
+      host.Boundary(++round_, made_ == Made::kBeside ? sum_ : data_);
       host.Drop(std::exchange(data_, Vec{}));
+      if (sum_) host.Drop(std::exchange(sum_, Vec{}));
     }
     if (!started_ || data_) return;
     if (round_ < limit_) {
@@ -81,7 +87,8 @@ class Summation final : public Algorithm {
   }
 
   Collective collective_;
-  Vec zero_, data_;
+  const Made made_;
+  Vec zero_, data_, sum_;
   Round round_ = 0, limit_ = 0;
   bool started_ = false, summing_ = false;
 };
@@ -91,10 +98,11 @@ float Value(Rank rank, Round round, int64_t element) {
   return static_cast<float>(Mix(5, Purpose::kGradientNoise, rank, round, element) % 1000);
 }
 
-ClusterOptions Options(const std::string& kind, Rank nodes, int64_t elements) {
+ClusterOptions Options(const std::string& kind, Rank nodes, int64_t elements,
+                       Made made = Made::kInPlace) {
   return {.make_algorithm =
-              [kind](const AlgorithmOptions& options) {
-                return std::make_unique<Summation>(kind, options);
+              [=](const AlgorithmOptions& options) {
+                return std::make_unique<Summation>(kind, options, made);
               },
           .nodes = nodes,
           .parameters = elements,
@@ -107,17 +115,21 @@ ClusterOptions Options(const std::string& kind, Rank nodes, int64_t elements) {
 class CollectiveContract : public ::testing::TestWithParam<std::string> {
  protected:
   // Several sums whose limit moves, in one order of events.
-  static void ExpectExactSums(Rank nodes, int64_t elements, uint64_t order_seed) {
+  static void ExpectExactSums(Rank nodes, int64_t elements, uint64_t order_seed,
+                              Made made = Made::kInPlace) {
     SCOPED_TRACE(::testing::Message()
                  << nodes << " ranks, " << elements << " elements, order seed " << order_seed);
-    ClusterOptions options = Options(GetParam(), nodes, elements);
+    ClusterOptions options = Options(GetParam(), nodes, elements, made);
     options.order_seed = order_seed;
     int boundaries = 0;
     options.at_boundary = [&](Rank rank, Round completed, std::span<const float> sum) {
       ++boundaries;
       for (int64_t i = 0; i < elements; ++i) {
         float expected = 0;
-        for (Rank r = 0; r < nodes; ++r) expected += Value(r, completed - 1, i);
+        for (Rank r = 0; r < nodes; ++r) {
+          const bool counts = made != Made::kBesideWhatIsShown || r == rank;
+          if (counts) expected += Value(r, completed - 1, i);
+        }
         ASSERT_EQ(sum[i], expected) << "rank " << rank << ", element " << i;
       }
     };
@@ -133,6 +145,17 @@ class CollectiveContract : public ::testing::TestWithParam<std::string> {
 TEST_P(CollectiveContract, EveryRankGetsTheExactSum) {
   for (const Rank nodes : SomeSizes()) {
     for (const int64_t elements : {1, 3, 16, 61}) ExpectExactSums(nodes, elements, 1);
+  }
+}
+
+// Of one rank alone nothing is made.
+TEST_P(CollectiveContract, ASumMayBeMadeBesideItsDataWhichStay) {
+  for (const Rank nodes : SomeSizes()) {
+    if (nodes == 1) continue;
+    for (const int64_t elements : {3, 61}) {
+      ExpectExactSums(nodes, elements, 1, Made::kBeside);
+      ExpectExactSums(nodes, elements, 2, Made::kBesideWhatIsShown);
+    }
   }
 }
 

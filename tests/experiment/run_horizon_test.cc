@@ -85,6 +85,18 @@ TEST(RunHorizon, ATargetEndsTheRunOneEvaluationAfterItIsMet) {
   EXPECT_FALSE(horizon.OnEvaluation({.round = 30, .test_accuracy = 0.95}));
 }
 
+TEST(RunHorizon, WhereNodesMayBeLostSoDoesTheOneAfterATargetIsMet) {
+  RunCourse course(Plan(40, 10, "none"), Constant());
+  RunHorizon horizon(0.9, &course, /*settles_last=*/true);
+  EXPECT_FALSE(horizon.OnEvaluation({.round = 10, .test_accuracy = 0.9}));
+  EXPECT_TRUE(horizon.reached());
+  EXPECT_FALSE(horizon.final());
+  EXPECT_TRUE(horizon.OnEvaluation({.round = 20, .test_accuracy = 0.1}));
+  EXPECT_EQ(horizon.limit(), 20);
+  EXPECT_TRUE(horizon.reached());
+  EXPECT_TRUE(horizon.final());
+}
+
 TEST(RunHorizon, ATargetThatTheLastEvaluationMeetsIsMet) {
   RunCourse course(Plan(20, 10, "none"), Constant());
   RunHorizon horizon(0.9, &course);

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "random/keyed_random.h"
 #include "tests/sim/timed_run.h"
+#include "tests/testing/registered_specs.h"
 
 namespace grapevine::testing {
 namespace {
@@ -22,7 +23,16 @@ namespace {
 constexpr Round kMortalRounds = 60;
 constexpr int64_t kMegabyte = 250'000;  // 1 MB
 
-// Nodes of a gossip that can go on, on one switch.
+// All whose nodes can go on.
+std::vector<std::string> Mortal() {
+  std::vector<std::string> specs;
+  for (const std::string& spec : ExamplesOf(Algorithms())) {
+    if (IsResilient(spec)) specs.push_back(spec);
+  }
+  return specs;
+}
+
+// Nodes that can go on, on one switch.
 struct MortalRun {
   std::string algorithm = "dpsgd";
   std::string topology = "ring";
@@ -44,7 +54,7 @@ struct MortalRun {
                                      .mixing = living.mixing,
                                      .learning_rate = [](Round) { return 0.1; },
                                      .window = window,
-                                     .length = {.rounds = kMortalRounds}});
+                                     .length = {.rounds = kMortalRounds, .rounds_per_epoch = 7.5}});
   }
   absl::StatusOr<std::unique_ptr<Algorithm>> Node(Rank rank) {
     const View first = FirstView(nodes);
@@ -75,15 +85,19 @@ struct MortalRun {
 };
 
 TEST(Membership, WithoutADeathNothingTakesLonger) {
-  for (const std::string topology : {"ring", "one-peer-exponential"}) {
-    MortalRun plain{.topology = topology, .resilient = false};
-    plain.Make();
-    ASSERT_TRUE(plain.simulation->Run(kMortalRounds).ok());
-    MortalRun mortal{.topology = topology};
-    mortal.Make();
-    ASSERT_TRUE(mortal.simulation->Run(kMortalRounds).ok());
-    for (Rank rank = 0; rank < plain.nodes; ++rank) {
-      EXPECT_EQ(mortal.simulation->rested(rank), plain.simulation->rested(rank)) << topology;
+  for (const std::string& algorithm : Mortal()) {
+    for (const std::string topology : {"ring", "one-peer-exponential"}) {
+      MortalRun plain{.algorithm = algorithm, .topology = topology, .resilient = false};
+      plain.Make();
+      ASSERT_TRUE(plain.simulation->Run(kMortalRounds).ok());
+      MortalRun mortal{.algorithm = algorithm, .topology = topology};
+      mortal.Make();
+      ASSERT_TRUE(mortal.simulation->Run(kMortalRounds).ok());
+      for (Rank rank = 0; rank < plain.nodes; ++rank) {
+        EXPECT_EQ(mortal.simulation->rested(rank), plain.simulation->rested(rank))
+            << algorithm << " on " << topology;
+      }
+      EXPECT_EQ(mortal.simulation->bytes_sent(), plain.simulation->bytes_sent());
     }
   }
 }
@@ -118,8 +132,7 @@ TEST(Membership, RunsThatCannotGoOnSaySo) {
 TEST(Membership, AnyoneMayDieAtAnyTime) {
   const std::vector<std::string> topologies = {
       "ring", "torus", "one-peer-exponential", "random-matching", "random:d=3", "complete"};
-  const std::vector<std::string> algorithms = {"dpsgd", "dpsgd:order=atc", "dpsgd:local=3", "sgp",
-                                               "noloco:every=4"};
+  const std::vector<std::string> algorithms = Mortal();
   Rank deaths = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     KeyedRandom random(seed, Purpose::kTopology);

@@ -561,6 +561,8 @@ std::vector<NodeState> Cluster::saved() const {
   return states;
 }
 
+const NodeState& Cluster::saved(Rank rank) const { return nodes_[rank]->saved(); }
+
 bool Cluster::resting(Rank rank) const { return nodes_[rank]->resting(); }
 const Algorithm& Cluster::algorithm(Rank rank) const { return nodes_[rank]->algorithm(); }
 

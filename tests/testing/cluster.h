@@ -111,6 +111,8 @@ class Cluster {
 
   // The states of all nodes at options.save_at, once all of them are there.
   std::vector<NodeState> saved() const;
+  // That of one of them.
+  const NodeState& saved(Rank rank) const;
 
   bool resting(Rank rank) const;
   const Algorithm& algorithm(Rank rank) const;

@@ -24,8 +24,13 @@ namespace {
 
 constexpr Round kRounds = 20;
 constexpr uint64_t kSeeds = 60;
-// Replica, optimizer's state, and what an outer step keeps.
+// From where all optima are, also after steps that overshoot.
+constexpr float kFurthest = 50;
+// Replica, optimizer's state, and what an outer step keeps, or the last sum.
 constexpr size_t kMaxAtRest = 4;
+// Scratch memory of sums, which wait for the next one; of push-sum with an overlap, what is in
+// flight, of no more than seven neighbours.
+constexpr size_t kMaxScratch = 4, kMaxInFlight = 3 * 7;
 
 std::vector<std::string> Resilient() {
   std::vector<std::string> specs;
@@ -51,13 +56,14 @@ class ResilientContract : public ::testing::TestWithParam<std::string> {
                            .momentum = 0.9,
                            .optimizer = random.Below(2) == 0 ? "sgd" : "adam",
                            .window = static_cast<int>(1 + random.Below(3)),
-                           .length = {.rounds = kRounds},
+                           .length = {.rounds = kRounds, .rounds_per_epoch = 5.5},
                            .gradient = Quadratic(1, 1, 11)};
     if (IsPushSum()) options.mixing = "out-degree";
     options.order_seed = random.Below(1'000'000);
     options.resilient = true;
     return options;
   }
+  static bool SumsGradients() { return GetParam().starts_with("allreduce"); }
   static bool IsPushSum() { return GetParam().starts_with("sgp"); }
 
   // Runs to the end, and kills every `mean`-th step or so, at most `most` nodes.
@@ -134,8 +140,10 @@ TEST_P(ResilientContract, TheLivingComeToTheEnd) {
       if (!cluster.alive(rank)) continue;
       living.push_back(rank);
       EXPECT_EQ(cluster.algorithm(rank).round(), kRounds);
-      EXPECT_LE(cluster.live_vectors(rank), kMaxAtRest);
-      for (const float x : cluster.replica(rank)) EXPECT_TRUE(std::isfinite(x));
+      EXPECT_LE(cluster.live_vectors(rank), kMaxAtRest + (IsCentralized(GetParam()) ? kMaxScratch
+                                                          : IsPushSum()             ? kMaxInFlight
+                                                                                    : 0));
+      for (const float x : cluster.replica(rank)) EXPECT_LT(std::abs(x), kFurthest);
     }
     EXPECT_EQ(cluster.view().members, living);
     views += cluster.view().epoch;
@@ -181,8 +189,98 @@ TEST_P(ResilientContract, TheLivingStepNoFurtherThanBefore) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << options.nodes << " nodes");
     const absl::StatusOr<std::vector<double>> means = MeansOfLiving(options, random);
     ASSERT_TRUE(means.ok()) << means.status();
+    if (absl::StrContains(GetParam(), "overlap")) {  // what is in flight is up to three rounds old
+      const double steps = static_cast<double>(means->size() - 1);
+      EXPECT_NEAR((means->front() - means->back()) / options.learning_rate, steps, 3);
+      continue;
+    }
     for (size_t i = 1; i < means->size(); ++i) {
       EXPECT_NEAR((*means)[i - 1] - (*means)[i], options.learning_rate, 1e-5);
+    }
+  }
+}
+
+// Replicas, where they are averaged exactly; and what an outer optimizer keeps.
+TEST_P(ResilientContract, WhatAllShareIsTheSame) {
+  if (!IsCentralized(GetParam())) GTEST_SKIP() << "nodes differ";
+  for (uint64_t seed = 0; seed < kSeeds / 2; ++seed) {
+    KeyedRandom random(seed, Purpose::kTopology);
+    ClusterOptions options = Draw(random);
+    options.save_at = kRounds;
+    using Replicas = std::map<Round, std::map<Rank, std::vector<float>>>;
+    Replicas with, without;
+    const auto keep_in = [](Replicas* replicas) {
+      return [replicas](Rank rank, Round completed, std::span<const float> x) {
+        (*replicas)[completed][rank].assign(x.begin(), x.end());
+      };
+    };
+    options.at_boundary = keep_in(&without);
+    Cluster all(options);
+    ASSERT_TRUE(all.Run(kRounds).ok());
+    options.at_boundary = keep_in(&with);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << options.nodes << " nodes");
+    Cluster cluster(options);
+    const absl::Status status =
+        RunWithDeaths(cluster, options.nodes, random, 100, static_cast<Rank>(options.nodes - 1));
+    ASSERT_TRUE(status.ok()) << status;
+    const std::vector<Member>& living = cluster.view().members;
+    for (const auto& [round, replicas] : without) {
+      const bool same = std::ranges::all_of(
+          replicas, [&](const auto& replica) { return replica.second == replicas.at(0); });
+      if (!same) continue;
+      for (const Member member : living) {
+        EXPECT_EQ(with[round].at(member), with[round].at(living[0])) << round;
+      }
+    }
+    for (const auto& [name, first] : cluster.saved(living[0]).vectors) {
+      if (name == "replica" || name == "optimizer") continue;
+      for (const Member member : living) {
+        const SharedVector& own = cluster.saved(member).vectors.at(name);
+        EXPECT_TRUE(std::ranges::equal(own.span(), first.span())) << name;
+      }
+    }
+  }
+}
+
+// The rounds from a view's first one on have the bits of a run of its members alone, which began
+// with the replicas that all had until then.
+TEST_P(ResilientContract, ASumIsDoneAgainAsIfTheDeadHadNeverBeenThere) {
+  if (!SumsGradients()) GTEST_SKIP() << "goes on without what is lost";
+  for (uint64_t seed = 0; seed < kSeeds / 2; ++seed) {
+    KeyedRandom random(seed, Purpose::kTopology);
+    ClusterOptions options = Draw(random);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << options.nodes << " nodes");
+    Cluster cluster(options);
+    const absl::Status status = RunWithDeaths(cluster, options.nodes, random, 100, 1);
+    ASSERT_TRUE(status.ok()) << status;
+    const View view = cluster.view();
+    ClusterOptions before = options;
+    before.save_at = view.from;
+    Cluster all(before);
+    ASSERT_TRUE(all.Run(view.epoch == 0 ? kRounds : view.from).ok());
+    if (view.epoch == 0 || view.from == kRounds) {
+      for (const Member member : view.members) {
+        EXPECT_THAT(cluster.replica(member), ::testing::ElementsAreArray(all.replica(member)));
+      }
+      continue;
+    }
+    ClusterOptions alone = options;
+    alone.topology = "ring";  // of no consequence, but some fit no other number of nodes
+    alone.nodes = view.size();
+    alone.resilient = false;
+    alone.begin = view.from;
+    alone.gradient = [&](Rank rank, Round round, std::span<const float> x, std::span<float> g) {
+      options.gradient(view.members[rank], round, x, g);
+    };
+    if (view.from > 0) {
+      const std::vector<NodeState> saved = all.saved();
+      for (const Member member : view.members) alone.resume.push_back(saved[member]);
+    }
+    Cluster living(alone);
+    ASSERT_TRUE(living.Run(kRounds).ok());
+    for (Rank rank = 0; rank < view.size(); ++rank) {
+      EXPECT_THAT(cluster.replica(view.members[rank]),
+                  ::testing::ElementsAreArray(living.replica(rank)));
     }
   }
 }

@@ -122,7 +122,10 @@ RunPlan MortalPlan(uint64_t seed) {
   RunPlan plan = Basics(seed, draw);
   plan.resilient = true;
   plan.algorithm = draw.Of<const char*>(
-      {"dpsgd", "dpsgd", "dpsgd:order=atc", "dpsgd:local=2", "noloco:every=2"});
+      {"dpsgd", "dpsgd", "dpsgd:order=atc", "dpsgd:local=2", "noloco:every=2", "sgp",
+       "sgp:overlap=2", "allreduce", "allreduce:buckets=2", "allreduce:halving-doubling",
+       "allreduce:tree", "allreduce:hierarchical", "allreduce:recursive-doubling",
+       "average:every=2", "easgd", "slowmo:every=3:tree"});
   plan.evaluate_every = draw.Between(1, 6);
   plan.rounds = plan.evaluate_every * draw.Between(1, 5);
   if (plan.target_met_in) plan.target_met_in = draw.Between(0, plan.rounds);

@@ -475,6 +475,8 @@ void ExpectThatTheLivingGoOn(const RunPlan& plan, SimulatedRun& run) {
     ASSERT_EQ(*run.node(rank).ending(), absl::OkStatus()) << "rank " << rank;
     ASSERT_GE(run.node(rank).round(), least);
     ASSERT_EQ(run.node(rank).round(), run.node(0).round());
+    if (!plan.algorithm.starts_with("allreduce")) continue;
+    ASSERT_TRUE(std::ranges::equal(run.node(rank).model(), run.node(0).model())) << "rank " << rank;
   }
   ASSERT_FALSE(run.node(0).averages().empty());
   const AveragedModel& last = run.node(0).averages().back();
