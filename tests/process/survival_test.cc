@@ -139,7 +139,7 @@ TEST_F(SurvivalOfSignals, WithoutRankZeroTheRunEnds) {
 
 TEST(SurvivalOf, WhatCannotGoOnIsRefused) {
   for (const std::vector<std::string>& flags : {std::vector<std::string>{"--algorithm=allreduce"},
-                                                std::vector<std::string>{"--checkpoint-every=10"},
+                                                std::vector<std::string>{"--checkpoint-every=10s"},
                                                 std::vector<std::string>{"--record=events"}}) {
     std::vector<std::string> command = {"train",           "-n2",
                                         "--model=softmax", "--data=synthetic",

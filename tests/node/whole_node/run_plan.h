@@ -71,6 +71,7 @@ struct RunPlan {
   bool resilient = false;  // nodes go on without those that are lost; the last round is evaluated
   // The run keeps checkpoints, by this time; their parts are nowhere written.
   std::optional<std::chrono::nanoseconds> checkpoint_every;
+  Round saved_every = 0;  // or after so many rounds; 0: not by these
   std::vector<Fault> faults;
 };
 

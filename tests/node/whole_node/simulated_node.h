@@ -69,6 +69,8 @@ class SimulatedNode final : public RunObserver {
   const std::vector<AveragedModel>& averages() const { return averages_; }
   // After which rounds it has saved what it has.
   const std::vector<Round>& saved() const { return saved_; }
+  // At rank 0: the checkpoints that are complete, in order.
+  const std::vector<CheckpointDesk::Complete>& checkpoints() const { return checkpoints_; }
   // At rank 0: the rounds that each rank has reported, in the order of arrival.
   const std::vector<std::vector<Round>>& reported() const { return reported_; }
 
@@ -102,6 +104,9 @@ class SimulatedNode final : public RunObserver {
   std::optional<CheckpointCallsOptions> Checkpoints() const;
   // Rank 0: a node has its part of a checkpoint.
   void OnPart(Rank rank, const control::SavedPart& part);
+  void TakeCheckpoints();
+  // Whether the plan has nodes save by themselves.
+  std::function<bool(Round)> Saved() const;
   RunToken Token() const;
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
@@ -166,6 +171,8 @@ class SimulatedNode final : public RunObserver {
   std::vector<std::vector<Round>> reported_;
   std::vector<Round> saved_;
   std::optional<CheckpointDesk> desk_;  // rank 0's
+  std::vector<CheckpointDesk::Complete> checkpoints_;
+  SteadyTime written_;  // the last of them
 };
 
 }  // namespace grapevine::testing
