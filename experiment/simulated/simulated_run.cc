@@ -340,6 +340,7 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
     work.consensus_distance = counts.consensus_distance;
     work.buffer_distance = counts.buffer_distance;
     if (course_->Evaluated(measured.completed)) {
+      RETURN_IF_ERROR(CheckModels(measured));
       if (experiment_->evaluated() == EvaluatedModel::kServersWeights) {
         counts = JoinShards(experiment_->layout(), measured.completed, models.subspan(workers_));
       }
@@ -349,6 +350,14 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
   const RunMetrics metrics = meter_.Measure(course_->At(measured.completed), work, evaluation);
   if (options_.on_metrics) options_.on_metrics(metrics);
   return metrics_file_->Append(ToJsonLine(metrics));
+}
+
+absl::Status SimulatedRun::CheckModels(const MeasuredRound& measured) const {
+  for (Rank rank = 0; rank < static_cast<Rank>(measured.models.size()); ++rank) {
+    const SharedVector& model = measured.models[rank];
+    RETURN_IF_ERROR(CheckIsFinite(rank, measured.completed, model.data.get(), model.size));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<EvaluationRecord> SimulatedRun::Evaluate(const AveragedModel& average,

@@ -136,6 +136,8 @@ class SimulatedRun final : private SimObserver {
   // The models of the workers that are not lost.
   std::vector<SharedVector> LivingOf(std::span<const SharedVector> models) const;
   absl::Status OnMeasured(const MeasuredRound& measured);
+  // What is to be averaged must be numbers, as with real nodes.
+  absl::Status CheckModels(const MeasuredRound& measured) const;
   // The ranks from here on have no model that counts.
   Rank measured_nodes() const;
   // Evaluates the averaged model of a measured round, which may end the run.
