@@ -217,7 +217,7 @@ absl::Status CheckNode(const Config& config, Rank rank) {
 
 // What SIGTERM does to a run that keeps checkpoints.
 std::optional<Interruption::Saving> SavingOf(const Config& config, NodeRun& run) {
-  if (!config.has_checkpoint_every()) return std::nullopt;
+  if (!SavesBeforeItEnds(config)) return std::nullopt;
   return Interruption::Saving{
       .begin = [&run](const absl::Status& why) { run.EndWithCheckpoint(why); },
       .patience = kSavingPatience,

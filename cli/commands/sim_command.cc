@@ -286,7 +286,7 @@ absl::Status SimulateUntilTold(std::vector<SweepCell>& cells, bool dry_run,
   ASSIGN_OR_RETURN(first, Experiment::Build(cells.front().resolved.config, &data));
   RETURN_IF_ERROR(CheckpointsOf(*first).status());
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint, CheckGoesOn(*first));
-  std::cout << Header(*first, cluster->network()) << GoesOnText(checkpoint);
+  std::cout << Header(*first, cluster->network()) << GoesOnText(*first, checkpoint);
   return SimulateOne(*first, wishes);
 }
 

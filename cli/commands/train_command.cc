@@ -30,7 +30,9 @@
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_problem.h"
+#include "experiment/core/other_nodes.h"
 #include "experiment/core/run_checkpoints.h"
+#include "experiment/core/run_plan.h"
 #include "experiment/core/setting_checks.h"
 #include "experiment/real/node_device.h"
 #include "experiment/sweep/sweep_run.h"
@@ -62,10 +64,10 @@ absl::StatusOr<Plan> MakePlan(const Config& config) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment, Experiment::Build(config));
   RETURN_IF_ERROR(CheckpointsOf(*experiment).status());
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint, CheckGoesOn(*experiment));
-  const Round rounds = experiment->rounds();
-  return Plan{Opening(*experiment) + GoesOnText(checkpoint),
-              rounds,
-              {rounds, experiment->plan().Epoch(rounds)},
+  const RunPlan plan = checkpoint ? PlanFrom(*checkpoint, *experiment) : experiment->plan();
+  return Plan{Opening(*experiment) + GoesOnText(*experiment, checkpoint),
+              plan.rounds,
+              {plan.rounds, plan.Epoch(plan.rounds)},
               experiment->role_moves()};
 }
 
@@ -110,7 +112,7 @@ absl::Status LaunchNodes(const Config& config, bool role_moves, const std::strin
   if (role_moves) environment[kRoleVariable] = role.path();
   bool interrupted = false;
   std::optional<std::chrono::milliseconds> saving;
-  if (config.has_checkpoint_every()) saving = kSavingPatience + kEndAfterSaving;
+  if (SavesBeforeItEnds(config)) saving = kSavingPatience + kEndAfterSaving;
   return Launch({.plan = {.nodes = config.nodes(),
                           .rendezvous_timeout = ResolvedTimeout(config.rendezvous_timeout()),
                           .finish_timeout = ResolvedTimeout(config.step_timeout()),

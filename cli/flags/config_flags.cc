@@ -93,6 +93,7 @@ absl::Status AddFileOfResumed(ConfigSources* sources) {
   const std::string run = RunOf(path);
   if (IsRunDirectory(run)) {
     sources->file = ConfigPath(run);
+    sources->resumes = true;
     return absl::OkStatus();
   }
   if (HasCheckpoints(run)) return absl::OkStatus();

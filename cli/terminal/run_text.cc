@@ -7,6 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "experiment/core/other_nodes.h"
+#include "experiment/core/run_plan.h"
 #include "run/records/metrics.h"
 #include "run/records/run_directory.h"
 
@@ -76,10 +78,24 @@ std::string Conclusion(const Summary& summary) {
   return text;
 }
 
-std::string GoesOnText(const std::optional<Checkpoint>& checkpoint) {
+std::string GoesOnText(const Experiment& experiment, const std::optional<Checkpoint>& checkpoint) {
   if (!checkpoint) return "";
-  return absl::StrCat("goes on after round ", checkpoint->manifest.round(), ", from ",
-                      checkpoint->path, "\n");
+  std::string text = absl::StrCat("goes on after round ", checkpoint->manifest.round(), ", from ",
+                                  checkpoint->path, "\n");
+  if (BeginsAtMean(*checkpoint, experiment)) {
+    absl::StrAppendFormat(&text,
+                          "its checkpoint is of %d nodes: %d begin at the mean of its models, with "
+                          "nothing else (no momentum)\n",
+                          checkpoint->manifest.nodes_size(), experiment.config().nodes());
+  }
+  const RunPlan plan = PlanFrom(*checkpoint, experiment);
+  if (plan.living.empty()) return text;
+  absl::StrAppendFormat(
+      &text,
+      "rounds, evaluations and learning rates stay as planned for %d nodes: %d rounds, now "
+      "%.4g epochs\n",
+      PlannedNodes(experiment.config()), plan.rounds, plan.Epoch(plan.rounds));
+  return text;
 }
 
 std::string Opening(const Experiment& experiment) {
@@ -106,8 +122,12 @@ std::string Opening(const Experiment& experiment) {
     absl::StrAppendFormat(&text, "growing %sto %d, ", plateaus ? "at plateaus up " : "",
                           experiment.LargestGlobalBatch());
   }
-  absl::StrAppendFormat(&text, "%s%d rounds (%.4g epochs)\n", plateaus ? "at most " : "", rounds,
-                        experiment.plan().Epoch(rounds));
+  absl::StrAppendFormat(&text, "%s%d rounds", plateaus ? "at most " : "", rounds);
+  // How many epochs these are where others go on depends on the round from which (GoesOnText).
+  if (PlannedNodes(config) == config.nodes()) {
+    absl::StrAppendFormat(&text, " (%.4g epochs)", experiment.plan().Epoch(rounds));
+  }
+  text += "\n";
   if (const auto& scaling = experiment.rate_scaling()) {
     absl::StrAppendFormat(&text, "learning rate %g x %g = %g: %s, for a batch of %d (base %g)\n",
                           config.lr(), scaling->factor, experiment.learning_rate(),

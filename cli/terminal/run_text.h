@@ -20,8 +20,9 @@ std::string Conclusion(const Summary& summary);
 // Nodes, graph, algorithm, model and length of the run, as lines.
 std::string Opening(const Experiment& experiment);
 
-// From where a run goes on, as a line; nothing for one that begins.
-std::string GoesOnText(const std::optional<Checkpoint>& checkpoint);
+// From where a run goes on, and, if it does with other nodes, what becomes of them and of its
+// length, as lines; nothing for one that begins.
+std::string GoesOnText(const Experiment& experiment, const std::optional<Checkpoint>& checkpoint);
 
 // The results of the run in folder `run`, and what can be done with its files, as lines. kInput
 // if its summary cannot be read.

@@ -53,6 +53,10 @@ class Experiment {
   // The ranks from 0 on that compute gradients and hold a model; the ranks after them are
   // parameter servers (algorithm/algorithm.h).
   Rank workers() const { return workers_; }
+  // Whether the run goes on with more or fewer nodes than it was planned for, all of which compute.
+  bool changed() const {
+    return workers_ == config_.nodes() && PlannedNodes(config_) != config_.nodes();
+  }
   // What is known of a run before it begins; and a run's own, which the experiment outlives.
   const RunPlan& plan() const { return plan_; }
   std::unique_ptr<RunCourse> NewCourse() const;

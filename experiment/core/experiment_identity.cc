@@ -96,6 +96,7 @@ absl::StatusOr<std::vector<IdentityItem>> IdentityOf(const Experiment& experimen
     if (item.name == "topology") item.value = GraphIdentity(experiment);
     if (item.name == "mixing") item.value = MixingIdentity(experiment);
     if (item.name == "init_from") item.value = start;
+    if (item.name == "planned_nodes" && PlannedNodes(config) == config.nodes()) item.value = "";
     if (item.name == "compute") item.value = compute;
     if (item.name == "data") {
       const TrainTest* data = experiment.problem().data();

@@ -107,8 +107,9 @@ Summary SummaryOf(const Experiment& experiment, const RunPlan& plan, const RunMe
     summary.evaluated = "servers' weights";
   }
   if (latest.time_s > 0) {
-    const int64_t samples = plan.batches.Before(latest.round) * experiment.global_batch();
-    summary.samples_per_s = static_cast<double>(samples) / latest.time_s;
+    const Rank planned = PlannedWorkers(config, experiment.workers());
+    const auto batch = static_cast<double>(FirstGlobalBatch(config, planned));
+    summary.samples_per_s = plan.Seen(latest.round) * batch / latest.time_s;
   }
   return summary;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "base/status.h"
 #include "base/units.h"
 #include "experiment/core/experiment_identity.h"
+#include "experiment/core/other_nodes.h"
+#include "experiment/core/run_plan.h"
 #include "run/config/config_field.h"
 #include "run/records/output_file.h"
 #include "run/records/revision.h"
@@ -48,6 +51,14 @@ std::optional<CheckpointInterval> IntervalIn(const std::string& text) {
   return CheckpointInterval{.rounds = std::nullopt, .time = *time};
 }
 
+// What may be another when a run goes on with another number of nodes: what is about these nodes.
+// Those that it was planned for are compared as numbers.
+bool IsOfNodes(const std::string& setting) {
+  static const auto* const names = new std::set<std::string>{
+      "nodes", "planned_nodes", "topology", "mixing", "slow", "straggler", "min_nodes"};
+  return names->contains(setting);
+}
+
 std::string SettingName(const std::string& name) {
   const ConfigField* const field = Config::descriptor()->FindFieldByName(name);
   return field == nullptr ? name : FlagName(*field);
@@ -55,17 +66,34 @@ std::string SettingName(const std::string& name) {
 
 std::string ShownValue(const std::string& value) { return value.empty() ? "not given" : value; }
 
-// What is not as it was: "--lr was 0.1 and is 0.2".
-std::vector<std::string> Changes(const CheckpointManifest& manifest,
-                                 const std::vector<IdentityItem>& identity) {
-  std::map<std::string, std::string> then;
+using SettingTexts = std::map<std::string, std::string>;
+
+SettingTexts SettingsOf(const CheckpointManifest& manifest) {
+  SettingTexts settings;
   for (const CheckpointSetting& setting : manifest.settings()) {
-    then[setting.name()] = setting.value();
+    settings[setting.name()] = setting.value();
   }
+  return settings;
+}
+
+// How a run of other nodes has lost its plan; nothing if it has it.
+std::vector<std::string> ChangesOfPlan(SettingTexts then, const Config& config) {
+  const std::string planned = then[then["planned_nodes"].empty() ? "nodes" : "planned_nodes"];
+  if (planned == absl::StrCat(PlannedNodes(config))) return {};
+  return {absl::StrCat("the run was planned for ", planned, " nodes, and is for ",
+                       PlannedNodes(config), " (add --planned-nodes=", planned, " to go on with ",
+                       config.nodes(), ")")};
+}
+
+// What is not as it was: "--lr was 0.1 and is 0.2".
+std::vector<std::string> Changes(SettingTexts then, const Config& config,
+                                 const std::vector<IdentityItem>& identity) {
+  const bool others = then["nodes"] != absl::StrCat(config.nodes());
   std::vector<std::string> changes;
-  const auto compare = [&changes](const std::string& name, const std::string& before,
-                                  const std::string& now) {
-    if (before == now) return;
+  if (others) changes = ChangesOfPlan(then, config);
+  const auto compare = [&changes, others](const std::string& name, const std::string& before,
+                                          const std::string& now) {
+    if (before == now || (others && IsOfNodes(name))) return;
     changes.push_back(
         absl::StrCat(SettingName(name), " was ", ShownValue(before), " and is ", ShownValue(now)));
   };
@@ -79,7 +107,8 @@ std::vector<std::string> Changes(const CheckpointManifest& manifest,
 
 absl::Status CheckSameExperiment(const CheckpointManifest& manifest, const Experiment& experiment) {
   ASSIGN_OR_RETURN(const std::vector<IdentityItem> identity, IdentityOf(experiment));
-  const std::vector<std::string> changes = Changes(manifest, identity);
+  const std::vector<std::string> changes =
+      Changes(SettingsOf(manifest), experiment.config(), identity);
   if (changes.empty()) return absl::OkStatus();
   return UsageError(absl::StrCat(
       "--resume=", experiment.config().resume(), ": a run goes on with its own settings and data: ",
@@ -109,6 +138,10 @@ absl::StatusOr<std::optional<CheckpointInterval>> CheckpointsOf(const Experiment
   return every;
 }
 
+bool SavesBeforeItEnds(const Config& config) {
+  return config.has_checkpoint_every() && config.on_failure() == "end";
+}
+
 std::function<bool(Round)> SavedRounds(const std::optional<CheckpointInterval>& every) {
   if (!every || !every->rounds) return nullptr;
   return [rounds = *every->rounds](Round completed) { return completed % rounds == 0; };
@@ -133,12 +166,13 @@ absl::StatusOr<std::optional<Checkpoint>> CheckpointToResume(const Experiment& e
   RETURN_IF_ERROR(CheckHasState(experiment, absl::StrCat("--resume=", config.resume())));
   ASSIGN_OR_RETURN(Checkpoint checkpoint, FindToGoOn(config.resume(), experiment.rounds()));
   RETURN_IF_ERROR(CheckSameExperiment(checkpoint.manifest, experiment));
-  if (checkpoint.manifest.nodes_size() != config.nodes()) {
-    return InputError(checkpoint.path,
-                      absl::StrCat("lists the parts of ", checkpoint.manifest.nodes_size(),
-                                   " nodes, of ", config.nodes()));
-  }
   return checkpoint;
+}
+
+std::optional<Checkpoint> CheckpointOfOthers(const Experiment& experiment) {
+  absl::StatusOr<Checkpoint> found = FindToGoOn(experiment.config().resume(), experiment.rounds());
+  if (!found.ok() || !BeginsAtMean(*found, experiment)) return std::nullopt;
+  return *std::move(found);
 }
 
 absl::StatusOr<std::string> ResumedRun(const Config& config) {
@@ -240,6 +274,11 @@ absl::StatusOr<RunSoFar> ReadRunSoFar(const Experiment& experiment, const std::s
     if (!course.Evaluated(round)) continue;
     line = std::find_if(line, so_far.measured.end(),
                         [round](const RunMetrics& metrics) { return metrics.round == round; });
+    if (line == so_far.measured.end() && experiment.shrinks()) {
+      // A node was lost during it, and nothing depended on it.
+      line = so_far.measured.begin();
+      continue;
+    }
     if (line == so_far.measured.end()) {
       return InputError(MetricsPath(run),
                         absl::StrCat("lacks the evaluation of round ", round,
@@ -261,6 +300,9 @@ absl::StatusOr<std::optional<Checkpoint>> CheckGoesOn(const Experiment& experime
   if (config.has_resume()) RETURN_IF_ERROR(CheckNobodyWrites(RunOf(config.resume())));
   ASSIGN_OR_RETURN(std::optional<Checkpoint> checkpoint, CheckpointToResume(experiment));
   if (!checkpoint) return checkpoint;
+  if (BeginsAtMean(*checkpoint, experiment)) {
+    RETURN_IF_ERROR(MeanOf(*checkpoint, experiment).status());
+  }
   const std::unique_ptr<RunCourse> course = experiment.NewCourse();
   RunHorizon horizon = experiment.HorizonOf(course.get());
   RETURN_IF_ERROR(

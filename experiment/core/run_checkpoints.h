@@ -36,6 +36,10 @@ struct CheckpointInterval {
 // experiment of which there are no checkpoints.
 absl::StatusOr<std::optional<CheckpointInterval>> CheckpointsOf(const Experiment& experiment);
 
+// Whether SIGTERM ends a run of real nodes with a checkpoint. Where the others go on without one
+// that is told to end (--on-failure=shrink), they do.
+bool SavesBeforeItEnds(const Config& config);
+
 // How long a run that SIGTERM ends may take to save first, and its processes to end then: together
 // less than the 30 s after which Slurm and cloud providers kill.
 inline constexpr std::chrono::seconds kSavingPatience{20};
@@ -52,6 +56,10 @@ absl::StatusOr<CheckpointManifest> ManifestOf(const Experiment& experiment);
 // That of --resume, if it is given, and of this experiment: the last one of a run, and if it was
 // killed before it had results, the last to go on from. Errors are kUsage or kInput.
 absl::StatusOr<std::optional<Checkpoint>> CheckpointToResume(const Experiment& experiment);
+
+// The same at a node of a run that need not see it: only if it had other nodes (BeginsAtMean); the
+// settings are rank 0's matter.
+std::optional<Checkpoint> CheckpointOfOthers(const Experiment& experiment);
 
 // The directory in which the run goes on by --resume, which is given. kUsage if --out is another.
 absl::StatusOr<std::string> ResumedRun(const Config& config);

@@ -34,6 +34,11 @@ void RunCourse::GoOn(const View& view) {
   plan_ = plan_.Among(view.from, view.size());
 }
 
+void RunCourse::Among(Round from, Rank workers) {
+  MutexLock lock(mutex_);
+  plan_ = plan_.Among(from, workers);
+}
+
 std::optional<View> RunCourse::ViewAfter(uint32_t epoch) const {
   MutexLock lock(mutex_);
   for (const View& view : views_) {

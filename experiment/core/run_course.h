@@ -48,6 +48,8 @@ class RunCourse {
   // A node begins this view: the run is that of its members from its first round on. Does nothing
   // where that is known, from another node or as it is the first view.
   void GoOn(const View& view);
+  // So many workers train from this round on; for a run that goes on, before it does.
+  void Among(Round from, Rank workers);
   // The view after that of this epoch, as soon as a node has begun it.
   std::optional<View> ViewAfter(uint32_t epoch) const;
 

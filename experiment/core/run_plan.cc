@@ -113,26 +113,35 @@ int64_t FirstGlobalBatch(const Config& config, Rank workers) {
   return int64_t{config.batch()} * config.accumulate() * workers;
 }
 
-double RunPlan::Epoch(Round completed) const {
+Rank PlannedNodes(const Config& config) {
+  return config.has_planned_nodes() ? config.planned_nodes() : config.nodes();
+}
+
+Rank PlannedWorkers(const Config& config, Rank workers) {
+  return std::max(1, workers + PlannedNodes(config) - config.nodes());
+}
+
+double RunPlan::Seen(Round completed) const {
   const auto all = [this](Round from, Round to) {
     return static_cast<double>(batches.Before(to) - batches.Before(from));
   };
-  double seen = 0;  // in first batches of all workers
-  Living now;
+  double seen = 0, share = 1;
+  Round from = 0;
   for (const Living& next : living) {
     if (next.from >= completed) break;
-    seen += now.share * all(now.from, next.from);
-    now = next;
+    seen += share * all(from, next.from);
+    from = next.from;
+    share = static_cast<double>(next.workers) / sharing;
   }
-  return (seen + now.share * all(now.from, completed)) / extent.rounds_per_epoch;
+  return seen + share * all(from, completed);
 }
 
-RunPlan RunPlan::Among(Round from, Rank left) const {
+RunPlan RunPlan::Among(Round from, Rank workers) const {
   RunPlan among = *this;
   if (sharing == 0) return among;
   std::vector<Living>& known = among.living;
   while (!known.empty() && known.back().from >= from) known.pop_back();
-  known.push_back({from, static_cast<double>(left) / sharing});
+  known.push_back({from, workers});
   return among;
 }
 
@@ -172,7 +181,8 @@ RunPlan RunPlan::Grown(Round from, int64_t growth) const {
   return grown;
 }
 
-absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank workers, const TrainTest* data) {
+absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank present, const TrainTest* data) {
+  const Rank workers = PlannedWorkers(config, present);
   RunPlan plan{.passes = config.accumulate()};
   RunExtent& run = plan.extent;
   RETURN_IF_ERROR(CheckLength(config, 1));

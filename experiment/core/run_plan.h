@@ -17,8 +17,13 @@
 
 namespace grapevine {
 
-// The samples that all workers together see in round 0.
+// The samples that so many workers together see in round 0.
 int64_t FirstGlobalBatch(const Config& config, Rank workers);
+
+// For how many nodes the run was planned: fewer or more go on with it (--planned-nodes). And how
+// many workers they have, of whom there are `workers` now.
+Rank PlannedNodes(const Config& config);
+Rank PlannedWorkers(const Config& config, Rank workers);
 
 // Where the batch grows at plateaus, this is what is known so far: everything up to the round at
 // which it may grow next (Grown).
@@ -34,11 +39,11 @@ struct RunPlan {
   int64_t measure_every = 1;
   bool measure_by_rounds = false;  // `measure_every` is in rounds
   Rank sharing = 0;                // workers who share the data set; 0: there is none
-  // The share of them that is left from a round on, once some are lost (Among); in the order of
-  // rounds.
+  // How many train from a round on, once some are lost or others have come (Among); in the order
+  // of rounds.
   struct Living {
     Round from = 0;
-    double share = 1;
+    Rank workers = 0;
   };
   std::vector<Living> living = {};
 
@@ -49,7 +54,9 @@ struct RunPlan {
   // That a gradient is ever the mean of.
   int64_t MostPasses() const { return passes * batches.LargestGrowth(); }
   // Passes over the data set by all nodes together, in so many rounds.
-  double Epoch(Round completed) const;
+  double Epoch(Round completed) const { return Seen(completed) / extent.rounds_per_epoch; }
+  // The samples that these are, in first batches of all workers that the run was planned for.
+  double Seen(Round completed) const;
   // Whether the averaged model is evaluated, and whether metrics are taken, after so many rounds.
   // What is evaluated is also measured.
   bool Evaluated(Round completed) const;
@@ -59,16 +66,17 @@ struct RunPlan {
 
   // With a batch of `growth` first ones from this round on, the last one that is known.
   RunPlan Grown(Round from, int64_t growth) const;
-  // With so many of the workers left from this round on, the last one from which that is known.
-  // The run's rounds stay, and so do their measurements and evaluations; fewer see fewer samples.
-  RunPlan Among(Round from, Rank left) const;
+  // With so many workers from this round on, the last one from which that is known. The run's
+  // rounds stay, and so do their measurements and evaluations; fewer see fewer samples.
+  RunPlan Among(Round from, Rank workers) const;
 
  private:
   // The multiples of evaluate_every in so many rounds.
   double MultiplesBy(Round completed) const;
 };
 
-// `data`: null for a model without. Errors are kUsage and name the flag.
+// For the planned ones, where others go on. `data`: null for a model without. Errors are kUsage and
+// name the flag.
 absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank workers, const TrainTest* data);
 
 }  // namespace grapevine

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -98,10 +99,13 @@ Round NodeCheckpoints::TakeKept() {
 
 namespace {
 
-CheckpointManifest ManifestWith(CheckpointManifest manifest,
+CheckpointManifest ManifestWith(CheckpointManifest manifest, Rank nodes,
                                 const CheckpointDesk::Complete& complete) {
   manifest.set_round(complete.round);
-  for (const control::SavedPart& saved : complete.parts) {
+  if (static_cast<Rank>(complete.parts.size()) < nodes) {
+    for (const auto& [rank, saved] : complete.parts) manifest.add_members(rank);
+  }
+  for (const auto& [rank, saved] : complete.parts) {
     CheckpointPart& part = *manifest.add_nodes();
     part.set_bytes(saved.bytes());
     part.set_checksum(saved.checksum());
@@ -135,6 +139,12 @@ absl::Status CheckpointCompletion::OnPart(Rank rank, const control::SavedPart& p
   RETURN_IF_ERROR(desk_.OnPart(rank, part));
   Look();
   return absl::OkStatus();
+}
+
+void CheckpointCompletion::OnLost(Rank rank) {
+  MutexLock lock(mutex_);
+  desk_.OnLost(rank);
+  Look();
 }
 
 void CheckpointCompletion::OnMeasured(Round round) {
@@ -186,7 +196,8 @@ void CheckpointCompletion::Fail(const absl::Status& why) {
 
 absl::Status CheckpointCompletion::Complete(const CheckpointDesk::Complete& complete) {
   RETURN_IF_ERROR(parts_.sync_metrics());
-  CheckpointManifest manifest = ManifestWith(parts_.manifest, complete);
+  CheckpointManifest manifest = ManifestWith(parts_.manifest, parts_.desk.nodes, complete);
+  if (parts_.describe) parts_.describe(&manifest);
   ASSIGN_OR_RETURN(const std::string checkpoint,
                    OpenCheckpoint(parts_.run_directory, complete.round));
   RETURN_IF_ERROR(WriteModel(checkpoint, &manifest));
@@ -195,14 +206,17 @@ absl::Status CheckpointCompletion::Complete(const CheckpointDesk::Complete& comp
 
 absl::Status CheckpointCompletion::WriteModel(const std::string& checkpoint,
                                               CheckpointManifest* manifest) {
-  if (!SeesAllParts(checkpoint)) {
+  if (!SeesAllParts(checkpoint, *manifest)) {
     LeaveModelOut("other nodes' parts are on other disks");
     return absl::OkStatus();
   }
   const Experiment& experiment = *parts_.experiment;
-  const absl::StatusOr<AveragedModel> average =
-      AverageFetched(experiment.layout(), manifest->round(), experiment.workers(), [&](Rank rank) {
-        return ModelOf(checkpoint, rank, manifest->nodes(rank), experiment.layout().size);
+  std::vector<Rank> workers = MembersOf(*manifest);
+  std::erase_if(workers, [&](Rank rank) { return rank >= experiment.workers(); });
+  const absl::StatusOr<AveragedModel> average = AverageFetched(
+      experiment.layout(), manifest->round(), static_cast<Rank>(workers.size()), [&](Rank place) {
+        const Rank rank = workers[place];
+        return ModelOf(checkpoint, rank, PartOf(*manifest, rank), experiment.layout().size);
       });
   if (absl::IsNotFound(average.status())) return absl::OkStatus();
   if (!average.ok()) {
@@ -221,8 +235,9 @@ void CheckpointCompletion::LeaveModelOut(std::string_view why) {
             << why;
 }
 
-bool CheckpointCompletion::SeesAllParts(const std::string& checkpoint) const {
-  for (Rank rank = 0; rank < parts_.experiment->config().nodes(); ++rank) {
+bool CheckpointCompletion::SeesAllParts(const std::string& checkpoint,
+                                        const CheckpointManifest& manifest) const {
+  for (const Rank rank : MembersOf(manifest)) {
     std::error_code error;
     if (!std::filesystem::exists(NodePartPath(checkpoint, rank), error)) return false;
   }

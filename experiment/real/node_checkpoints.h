@@ -74,6 +74,8 @@ class CheckpointCompletion {
     CheckpointManifest manifest;  // the experiment's (ManifestOf)
     std::string run_directory;
     CheckpointDeskOptions desk;
+    // On the thread that writes: adds what the manifest of its round says of the run until then.
+    std::function<void(CheckpointManifest*)> describe = nullptr;
     // On the thread that writes, before a checkpoint is completed: the run's measurements are on
     // the disk.
     std::function<absl::Status()> sync_metrics;
@@ -87,6 +89,7 @@ class CheckpointCompletion {
   // As CheckpointDesk's. They never wait.
   void OnCalled(Round round);
   absl::Status OnPart(Rank rank, const control::SavedPart& part);
+  void OnLost(Rank rank);
   void OnMeasured(Round round);
   void OnOver(Round round);
 
@@ -106,7 +109,7 @@ class CheckpointCompletion {
   absl::Status WriteModel(const std::string& checkpoint, CheckpointManifest* manifest);
   // Says so once.
   void LeaveModelOut(std::string_view why);
-  bool SeesAllParts(const std::string& checkpoint) const;
+  bool SeesAllParts(const std::string& checkpoint, const CheckpointManifest& manifest) const;
 
   const Parts parts_;
   bool told_ = false;  // of a model that is left out: the thread's

@@ -15,6 +15,7 @@
 #include "experiment/core/experiment_results.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/real/run_succession.h"
+#include "kernels/passes/crc32c.h"
 #include "kernels/passes/sketch.h"
 #include "model/problem/averaged_model.h"
 #include "run/checkpoint/checkpoint_directory.h"
@@ -75,17 +76,44 @@ std::vector<IdentityItem> CheckpointIdentity(const Config& config,
           {"--resume", config.has_resume() ? "given" : "not given"}};
 }
 
-control::Resumed ResumedFrom(const CheckpointManifest& manifest, const RunSoFar& so_far) {
+control::SavedPart PartWith(Round round, int64_t bytes, uint32_t checksum) {
+  control::SavedPart part;
+  part.set_round(round);
+  part.set_bytes(bytes);
+  part.set_checksum(checksum);
+  return part;
+}
+
+// A model as if it were a node's part.
+control::SavedPart PartOfModel(Round round, const SharedVector& model) {
+  const auto bytes = static_cast<size_t>(model.size) * sizeof(float);
+  return PartWith(round, static_cast<int64_t>(bytes), Crc32c(0, model.data.get(), bytes));
+}
+
+// `mean`: if all begin at it, else null.
+control::Resumed ResumedFrom(const Checkpoint& checkpoint, const Experiment& experiment,
+                             const EarlierTraffic& traffic, const control::SavedPart* mean,
+                             const RunSoFar& so_far) {
+  const CheckpointManifest& manifest = checkpoint.manifest;
   control::Resumed resumed;
   resumed.set_round(manifest.round());
   resumed.set_time_ns(manifest.time_ns());
-  for (const CheckpointPart& part : manifest.nodes()) {
+  resumed.set_from_mean(mean != nullptr);
+  for (Rank rank = 0; rank < experiment.config().nodes(); ++rank) {
     control::SavedPart& saved = *resumed.add_parts();
-    saved.set_round(manifest.round());
-    saved.set_bytes(part.bytes());
-    saved.set_checksum(part.checksum());
-    saved.set_bytes_sent(part.bytes_sent());
-    saved.set_bytes_received(part.bytes_received());
+    if (mean != nullptr) {
+      saved = *mean;
+    } else {
+      const CheckpointPart& part = manifest.nodes(rank);
+      saved = PartWith(manifest.round(), part.bytes(), part.checksum());
+    }
+    saved.set_bytes_sent(traffic.nodes[rank].bytes_sent);
+    saved.set_bytes_received(traffic.nodes[rank].bytes_received);
+  }
+  for (const RunPlan::Living& since : WorkersSince(checkpoint, experiment)) {
+    control::Workers& workers = *resumed.add_history();
+    workers.set_from(since.from);
+    workers.set_workers(since.workers);
   }
   for (const RunSoFar::Settled& settled : so_far.settled) {
     control::RoundLimit& limit = *resumed.add_settled();
@@ -110,7 +138,13 @@ NodeRun::~NodeRun() = default;
 absl::Status NodeRun::Run() {
   RETURN_IF_ERROR(Prepare());
   RETURN_IF_ERROR(BecomeInterruptible());
-  return session_->Run([this](float* replica) { return experiment_->Initialize(replica); });
+  return session_->Run([this](float* replica) { return Initialize(replica); });
+}
+
+absl::Status NodeRun::Initialize(float* replica) const {
+  if (!mean_.data) return experiment_->Initialize(replica);
+  std::ranges::copy(mean_.span(), replica);
+  return absl::OkStatus();
 }
 
 void NodeRun::Interrupt(absl::Status why) {
@@ -188,20 +222,39 @@ absl::StatusOr<std::unique_ptr<Algorithm>> NodeRun::MakeAlgorithm() {
 absl::Status NodeRun::PrepareToGoOn() {
   const Config& config = experiment_->config();
   if (!config.has_resume()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const auto parts, NodePartsIn(config.resume(), options_.rank));
-  for (const auto& [round, part] : parts) {
-    control::SavedPart& own = own_parts_.emplace_back();
-    own.set_round(round);
-    own.set_bytes(part.bytes());
-    own.set_checksum(part.checksum());
+  if (!coordinates_) {
+    others_ = CheckpointOfOthers(*experiment_);
+    return others_ ? PrepareToBeginAtMean(*others_) : FindOwnParts();
   }
-  if (!coordinates_) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint, CheckpointToResume(*experiment_));
+  if (BeginsAtMean(*checkpoint, *experiment_)) others_ = checkpoint;
+  RETURN_IF_ERROR(others_ ? PrepareToBeginAtMean(*others_) : FindOwnParts());
+  return PrepareResumed(*checkpoint);
+}
+
+absl::Status NodeRun::FindOwnParts() {
+  ASSIGN_OR_RETURN(const auto parts, NodePartsIn(experiment_->config().resume(), options_.rank));
+  for (const auto& [round, part] : parts) {
+    own_parts_.push_back(PartWith(round, part.bytes(), part.checksum()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NodeRun::PrepareToBeginAtMean(const Checkpoint& checkpoint) {
+  ASSIGN_OR_RETURN(mean_, MeanOf(checkpoint, *experiment_));
+  own_parts_ = {PartOfModel(checkpoint.manifest.round(), mean_)};
+  return absl::OkStatus();
+}
+
+absl::Status NodeRun::PrepareResumed(const Checkpoint& checkpoint) {
   ASSIGN_OR_RETURN(const RunSoFar so_far, ReadRunSoFar(*experiment_, options_.run_directory,
-                                                       *checkpoint, *course_, &horizon_));
-  resumed_ = ResumedFrom(checkpoint->manifest, so_far);
+                                                       checkpoint, *course_, &horizon_));
+  const EarlierTraffic traffic = TrafficUntil(checkpoint, *experiment_);
+  lost_bytes_ = traffic.lost_bytes_sent;
+  resumed_ = ResumedFrom(checkpoint, *experiment_, traffic, others_ ? &own_parts_.front() : nullptr,
+                         so_far);
   collector_->GoOnFrom(resumed_->round(), so_far.measured,
-                       Seconds(std::chrono::nanoseconds(resumed_->time_ns())));
+                       Seconds(std::chrono::nanoseconds(resumed_->time_ns())), lost_bytes_);
   return absl::OkStatus();
 }
 
@@ -216,6 +269,17 @@ absl::Status NodeRun::PrepareCheckpoints() {
   return coordinates_ ? PrepareCompletion() : absl::OkStatus();
 }
 
+void NodeRun::Describe(CheckpointManifest* manifest) const {
+  AddHistory(course_->plan(), manifest);
+  const int64_t lost = manifest->members().empty() ? lost_bytes_ : collector_->lost_bytes();
+  if (lost > 0) manifest->set_lost_bytes_sent(std::min(lost, kMostCounted));
+}
+
+void NodeRun::OnLost(Rank rank) {
+  collector_->Lose(rank);
+  if (completion_) completion_->OnLost(rank);
+}
+
 absl::Status NodeRun::PrepareCompletion() {
   ASSIGN_OR_RETURN(CheckpointManifest manifest, ManifestOf(*experiment_));
   completion_ = std::make_unique<CheckpointCompletion>(CheckpointCompletion::Parts{
@@ -227,6 +291,7 @@ absl::Status NodeRun::PrepareCompletion() {
                .begin = resumed_ ? resumed_->round() : 0,
                .saved = SavedRounds(every_),
                .evaluated = [this](Round completed) { return course_->Evaluated(completed); }},
+      .describe = [this](CheckpointManifest* manifest) { Describe(manifest); },
       .sync_metrics = [this] { return run_metrics_->Sync(WritingDeadline()); },
       .completed = [this](Round round) { session_->OnCheckpoint(round); },
       .failed = [this](const absl::Status& why) { session_->Interrupt(why); }});
@@ -259,7 +324,7 @@ absl::Status NodeRun::Prepare() {
                     .shares_budget = !experiment_->has_rounds(),
                     .evaluate = [this](Round completed) { return course_->Evaluated(completed); },
                     .saved = SavedRounds(every_),
-                    .saves_on_call = every_.has_value(),
+                    .saves_on_call = SavesOnCall(),
                     .window = experiment_->WindowFor(options_.rank),
                     .resilient = experiment_->shrinks(),
                     .max_norm = experiment_->max_norm(),
@@ -313,6 +378,7 @@ void NodeRun::PrepareCollector() {
           .size = experiment_->config().nodes(),
           .workers = experiment_->workers(),
           .has_rounds = experiment_->has_rounds(),
+          .changed = experiment_->changed(),
           .measures_noise = experiment_->config().noise_scale(),
           .evaluated = [this](Round round) { return course_->Evaluated(round); },
           .at = [this](Round completed) { return course_->At(completed); }},
@@ -343,7 +409,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   for (const control::Agreement& agreement : Agreements(CheckpointIdentity(config, every_))) {
     session.agreements.push_back(agreement);
   }
-  if (every_) {
+  if (SavesOnCall()) {
     session.checkpoints = {.nodes = config.nodes(),
                            .rounds = experiment_->rounds(),
                            .begin = resumed_ ? resumed_->round() : 0,
@@ -381,7 +447,7 @@ NodeSessionCallbacks NodeRun::Callbacks() {
                 if (completion_) completion_->OnCalled(round);
               },
           .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); },
-          .on_lost = [this](Rank rank) { collector_->Lose(rank); },
+          .on_lost = [this](Rank rank) { OnLost(rank); },
           .on_checkpoint =
               [this](Round round) {
                 if (checkpoints_) checkpoints_->OnComplete(round);
@@ -414,7 +480,22 @@ absl::Status NodeRun::OnGathered() {
 absl::Status NodeRun::OnResumed(const control::Resumed& resumed) {
   begin_ = resumed.round();
   elapsed_before_ = std::chrono::nanoseconds(resumed.time_ns());
+  for (const control::Workers& since : resumed.history()) {
+    course_->Among(since.from(), since.workers());
+  }
   const control::SavedPart& own = resumed.parts(options_.rank);
+  if (resumed.from_mean() != (mean_.data != nullptr)) {
+    return absl::InternalError("rank 0 goes on from something else than this node has");
+  }
+  if (resumed.from_mean()) {
+    runner_->BeginIn(begin_, own.bytes_sent(), own.bytes_received());
+  } else {
+    RETURN_IF_ERROR(RestoreOwnPart(own));
+  }
+  return coordinates_ ? ContinueFiles() : absl::OkStatus();
+}
+
+absl::Status NodeRun::RestoreOwnPart(const control::SavedPart& own) {
   CheckpointPart part;
   part.set_bytes(own.bytes());
   part.set_checksum(own.checksum());
@@ -427,7 +508,11 @@ absl::Status NodeRun::OnResumed(const control::Resumed& resumed) {
   runner_->GoOnFrom({.state = std::move(state),
                      .bytes_sent = own.bytes_sent(),
                      .bytes_received = own.bytes_received()});
-  if (!coordinates_) return absl::OkStatus();
+  return absl::OkStatus();
+}
+
+absl::Status NodeRun::ContinueFiles() {
+  if (others_) RETURN_IF_ERROR(ChangeNodesOf(options_.run_directory, *others_, *experiment_));
   RETURN_IF_ERROR(KeepLinesUntil(MetricsPath(options_.run_directory), begin_).status());
   // The nodes know the limit, but not that it will not move.
   if (horizon_.final()) session_->ExtendRoundLimit(horizon_.limit(), true, horizon_.growth());
@@ -459,6 +544,7 @@ void NodeRun::OnState(SavedNode saved) {
 }
 
 absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
+  mean_ = {};  // the algorithm has begun
   if (objective_) {
     const int64_t passes = course_->PassesIn(report.completed - 1).count;
     work_.AddGradient(report.loss, passes, report.gradient, report.noise, report.norms);

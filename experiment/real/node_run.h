@@ -20,16 +20,19 @@
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/experiment_results.h"
+#include "experiment/core/other_nodes.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/core/run_course.h"
 #include "experiment/real/node_chaos.h"
 #include "experiment/real/node_checkpoints.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_recording.h"
+#include "kernels/vector/shared_vector.h"
 #include "node/control/node_metrics.h"
 #include "node/node_session.h"
 #include "node/runner/evaluation_thread.h"
 #include "node/runner/runner.h"
+#include "run/checkpoint/checkpoint_directory.h"
 #include "run/records/measurement.h"
 #include "run/records/output_file.h"
 #include "run/timing/compute_time.h"
@@ -73,12 +76,21 @@ class NodeRun final : private RunObserver {
   absl::Status Prepare();
   // With --resume: what this node has to go on from, and on rank 0 from where.
   absl::Status PrepareToGoOn();
+  // From the checkpoint, which had other nodes.
+  absl::Status PrepareToBeginAtMean(const Checkpoint& checkpoint);
+  absl::Status FindOwnParts();
+  absl::Status PrepareResumed(const Checkpoint& checkpoint);
+  // The replica of a node that begins, or begins at the mean.
+  absl::Status Initialize(float* replica) const;
   absl::Status PrepareCheckpoints();
   absl::Status PrepareLearning();
   absl::Status PrepareChaos();
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm();
   // Whether the run must not end before an average of the living is evaluated.
   bool settles_last() const { return experiment_->shrinks() && experiment_->problem().learns(); }
+  // Whether rank 0 may name rounds to save after. Nodes that agree on whom they go on without are
+  // asked for that, and for nothing else.
+  bool SavesOnCall() const { return every_.has_value() && !experiment_->shrinks(); }
   // Directs interruptions to the session from now on; returns one that came before.
   absl::Status BecomeInterruptible();
   void LogSizes() const;
@@ -94,6 +106,9 @@ class NodeRun final : private RunObserver {
   void OnPeerLost(Rank peer, const absl::Status& why) override { session_->ReportLoss(peer, why); }
   void OnPromise(uint32_t ballot, Round round) override { session_->ReportPromise(ballot, round); }
   absl::Status OnResumed(const control::Resumed& resumed);
+  absl::Status RestoreOwnPart(const control::SavedPart& own);
+  // Rank 0's files, all of which are of this round or earlier from now on.
+  absl::Status ContinueFiles();
   absl::Status OnStart();
   absl::StatusOr<std::string> NodeFolder();
   // Since the run began, also before this process did.
@@ -116,6 +131,9 @@ class NodeRun final : private RunObserver {
   void PrepareCollector();
   absl::Status PrepareCompletion();
   void OnPart(Rank rank, const control::SavedPart& part);
+  void OnLost(Rank rank);
+  // Of a checkpoint that is being completed: the run until then.
+  void Describe(CheckpointManifest* manifest) const;
   absl::Status OnGathered();
   absl::Status Evaluate(const AveragedModel& average);
   void ExtendRoundLimit();
@@ -157,6 +175,9 @@ class NodeRun final : private RunObserver {
   std::atomic<Round> told_limit_ = 0;          // of the run
   std::optional<RunMetrics> met_;              // the first line that met the target
   std::optional<CheckpointInterval> every_;    // --checkpoint-every
+  std::optional<Checkpoint> others_;           // with --resume, if it had other nodes
+  SharedVector mean_;                          // likewise, the model to begin with
+  int64_t lost_bytes_ = 0;                     // with --resume: sent by nodes that are no more
   std::vector<control::SavedPart> own_parts_;  // with --resume
   std::optional<control::Resumed> resumed_;    // likewise, on rank 0
   // These use the members above: destroyed first.

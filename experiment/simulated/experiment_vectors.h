@@ -7,14 +7,17 @@
 #include "absl/status/statusor.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/run_course.h"
+#include "kernels/vector/shared_vector.h"
 #include "sim/engine/vector_store.h"
 
 namespace grapevine {
 
 // Numbers for a model that learns, none for a phantom. All nodes compute their gradients on one
 // network's memory. The experiment and the run's course outlive the store.
+// `initial`: with which all begin, if it has elements; else with the experiment's replica.
 absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment,
-                                                             const RunCourse* course);
+                                                             const RunCourse* course,
+                                                             const SharedVector& initial = {});
 
 }  // namespace grapevine
 

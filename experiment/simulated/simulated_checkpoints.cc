@@ -72,10 +72,6 @@ absl::Status SimulatedCheckpoints::Begin(Round round, Open* open) {
   ASSIGN_OR_RETURN(open->path, BeginCheckpoint(parts_.run_directory, round));
   open->manifest = parts_.manifest;
   open->manifest.set_round(round);
-  for (Rank rank = 0; rank < parts_.experiment->config().nodes(); ++rank) {
-    open->manifest.add_nodes();
-  }
-  open->models.resize(parts_.experiment->workers());
   return absl::OkStatus();
 }
 
@@ -91,7 +87,7 @@ absl::Status SimulatedCheckpoints::Save(const CutTimes& cut, Vec model, Open* op
   if (model) open->models[cut.rank] = parts_.vectors->At(model);
   CheckpointManifest& manifest = open->manifest;
   manifest.set_time_ns(std::max<int64_t>(manifest.time_ns(), cut.now));
-  CheckpointPart& part = *manifest.mutable_nodes(cut.rank);
+  CheckpointPart& part = open->parts[cut.rank];
   part.set_bytes_sent(parts_.bytes_sent(cut.rank));
   part.set_bytes_received(parts_.bytes_received(cut.rank, cut.completed));
   return absl::OkStatus();
@@ -104,15 +100,41 @@ absl::Status SimulatedCheckpoints::WriteIfComplete(Rank rank, Round round) {
   ASSIGN_OR_RETURN(const CheckpointPart written,
                    WriteNodePart(open.path, rank, saver->second->state()));
   open.savers.erase(saver);
-  open.manifest.mutable_nodes(rank)->MergeFrom(written);
-  if (++open.written < open.manifest.nodes_size()) return absl::OkStatus();
+  open.parts.at(rank).MergeFrom(written);
+  open.written.insert(rank);
+  return CompleteIfAll(round);
+}
+
+absl::Status SimulatedCheckpoints::CompleteIfAll(Round round) {
+  if (static_cast<Rank>(open_.at(round).written.size()) < parts_.simulation->living()) {
+    return absl::OkStatus();
+  }
   const auto complete = open_.extract(round);
   called_.erase(round);
   return Complete(complete.mapped());
 }
 
+absl::Status SimulatedCheckpoints::OnDeath(Rank rank, Nanoseconds) {
+  std::vector<Round> rounds;
+  for (auto& [round, open] : open_) {
+    open.savers.erase(rank);
+    open.models.erase(rank);
+    open.parts.erase(rank);
+    open.written.erase(rank);
+    if (!open.written.empty()) rounds.push_back(round);
+  }
+  for (const Round round : rounds) RETURN_IF_ERROR(CompleteIfAll(round));
+  return absl::OkStatus();
+}
+
 absl::Status SimulatedCheckpoints::Complete(const Open& open) {
   CheckpointManifest manifest = open.manifest;
+  const bool all = static_cast<Rank>(open.parts.size()) == parts_.experiment->config().nodes();
+  for (const auto& [rank, part] : open.parts) {
+    *manifest.add_nodes() = part;
+    if (!all) manifest.add_members(rank);
+  }
+  parts_.describe(&manifest);
   RETURN_IF_ERROR(WriteModel(open, &manifest));
   RETURN_IF_ERROR(parts_.write_metrics());
   RETURN_IF_ERROR(CompleteCheckpoint(parts_.run_directory, open.path, manifest));
@@ -124,8 +146,10 @@ absl::Status SimulatedCheckpoints::Complete(const Open& open) {
 
 absl::Status SimulatedCheckpoints::WriteModel(const Open& open,
                                               CheckpointManifest* manifest) const {
+  std::vector<SharedVector> models;
+  for (const auto& [rank, model] : open.models) models.push_back(model);
   const AveragedModel average =
-      AverageReplicas(parts_.experiment->layout(), manifest->round(), open.models);
+      AverageReplicas(parts_.experiment->layout(), manifest->round(), models);
   RETURN_IF_ERROR(WriteAveragedModel(*parts_.experiment, average, open.path));
   ASSIGN_OR_RETURN(*manifest->mutable_model(), LookAtPart(ModelPartPath(open.path)));
   return absl::OkStatus();

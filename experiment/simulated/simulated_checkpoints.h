@@ -42,6 +42,8 @@ class SimulatedCheckpoints final : public SimObserver {
     // The run ends with the next one once set; may be null.
     const std::atomic<bool>* terminated = nullptr;
     Nanoseconds begin_time = 0;  // of this run, which may go on from a checkpoint
+    // Adds what the manifest of its round says of the run until then.
+    std::function<void(CheckpointManifest*)> describe;
     // Before a checkpoint is completed: all that the run's files say of it is to be in them.
     std::function<absl::Status()> write_metrics;
     // What a node has sent and received in the rounds before `completed`.
@@ -54,6 +56,8 @@ class SimulatedCheckpoints final : public SimObserver {
 
   void OnReceived(Rank rank, const Received& event) override;
   absl::Status OnCut(const CutTimes& cut, Vec model) override;
+  // Checkpoints under way are without that node, whatever it has saved.
+  absl::Status OnDeath(Rank rank, Nanoseconds now) override;
   // After the run. Where all nodes have come to rest, so have their messages, and what was begun is
   // completed; otherwise it is no checkpoint, and removed.
   absl::Status Finish();
@@ -64,8 +68,9 @@ class SimulatedCheckpoints final : public SimObserver {
     std::string path;
     CheckpointManifest manifest;
     std::map<Rank, std::unique_ptr<StateSaver>> savers;  // of nodes that are past the round
-    std::vector<SharedVector> models;                    // of the workers
-    Rank written = 0;                                    // parts
+    std::map<Rank, SharedVector> models;                 // of the workers
+    std::map<Rank, CheckpointPart> parts;                // that are begun
+    std::set<Rank> written;                              // of those
   };
 
   // Whether all nodes save after this round. By the time, and if the run is to end, the first node
@@ -78,6 +83,8 @@ class SimulatedCheckpoints final : public SimObserver {
   absl::Status WriteWhatIsComplete();
   // Writes the part of a node whose state is complete; completes the checkpoint with the last one.
   absl::Status WriteIfComplete(Rank rank, Round round);
+  // Completes it if all nodes that live have their parts.
+  absl::Status CompleteIfAll(Round round);
   absl::Status Complete(const Open& open);
   absl::Status WriteModel(const Open& open, CheckpointManifest* manifest) const;
 

@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -95,9 +96,8 @@ double InterfaceBandwidth(const NetworkPlan& network) {
 }
 
 // The states of all nodes.
-std::function<absl::StatusOr<NodeState>(Rank)> Saved(const std::optional<Checkpoint>& checkpoint) {
-  if (!checkpoint) return nullptr;
-  return [&checkpoint](Rank rank) { return ReadNodePart(*checkpoint, rank); };
+std::function<absl::StatusOr<NodeState>(Rank)> Saved(const Checkpoint& checkpoint) {
+  return [&checkpoint](Rank rank) { return ReadNodePart(checkpoint, rank); };
 }
 
 }  // namespace
@@ -119,15 +119,20 @@ absl::StatusOr<Summary> SimulatedRun::Run() {
 }
 
 absl::Status SimulatedRun::Prepare() {
-  ASSIGN_OR_RETURN(resumed_, CheckpointToResume(*experiment_));
+  RETURN_IF_ERROR(PrepareToGoOn());
   ASSIGN_OR_RETURN(cluster_, SimulatedCluster::Make(experiment_->config()));
   SimulationOptions options = cluster_->options(*experiment_);
   options.begin = begin();
   options.begin_time = begin_time();
+  if (resumed_) options.start_spread = 0;
   workers_ = experiment_->workers();
   if (experiment_->shrinks()) views_ = experiment_->NewViews();
   compute_ = experiment_->MakeCompute(course_.get());
-  ASSIGN_OR_RETURN(vectors_, MakeVectorStore(*experiment_, course_.get()));
+  SharedVector initial;  // if it is not the experiment's
+  if (resumed_ && !restores()) {
+    ASSIGN_OR_RETURN(initial, MeanOf(*resumed_, *experiment_));
+  }
+  ASSIGN_OR_RETURN(vectors_, MakeVectorStore(*experiment_, course_.get(), initial));
   ASSIGN_OR_RETURN(evaluator_, experiment_->problem().MakeEvaluator({}, {}));
   if (evaluator_ || !experiment_->has_rounds()) {
     node_metrics_ = std::make_unique<SimulatedNodeMetrics>(experiment_, course_.get(),
@@ -158,7 +163,7 @@ absl::Status SimulatedRun::Prepare() {
                                                   rank, course_.get(), views_.get())
                                             : experiment_->MakeAlgorithm(rank, course_.get());
                             },
-                        .resume = Saved(resumed_),
+                        .resume = restores() ? Saved(*resumed_) : nullptr,
                         .vectors = vectors_.get(),
                         .compute = compute_.get(),
                         .effects = cluster_->effects(),
@@ -173,6 +178,16 @@ absl::Status SimulatedRun::Prepare() {
   }
   RETURN_IF_ERROR(PrepareCheckpoints());
   ASSIGN_OR_RETURN(metrics_file_, LineFile::Open(MetricsPath(options_.run_directory)));
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedRun::PrepareToGoOn() {
+  ASSIGN_OR_RETURN(resumed_, CheckpointToResume(*experiment_));
+  if (!resumed_) return absl::OkStatus();
+  before_ = TrafficUntil(*resumed_, *experiment_);
+  for (const auto& [from, workers] : WorkersSince(*resumed_, *experiment_)) {
+    course_->Among(from, workers);
+  }
   return absl::OkStatus();
 }
 
@@ -191,17 +206,19 @@ std::unique_ptr<NetworkModel> SimulatedRun::MakeNetwork(AlarmClock* clock) const
 }
 
 absl::Status SimulatedRun::ContinueFiles() {
-  for (Rank rank = 0; rank < experiment_->config().nodes(); ++rank) {
+  for (Rank rank = 0; restores() && rank < experiment_->config().nodes(); ++rank) {
     // What is damaged is to be found while the later ones are still there.
     RETURN_IF_ERROR(ReadNodePart(*resumed_, rank).status());
   }
   // They go before the lines that they rely on.
   RETURN_IF_ERROR(RemoveCheckpointsAfter(options_.run_directory, begin()));
+  if (!restores()) {
+    RETURN_IF_ERROR(ChangeNodesOf(options_.run_directory, *resumed_, *experiment_));
+  }
   RETURN_IF_ERROR(KeepLinesUntil(MetricsPath(options_.run_directory), begin()).status());
   for (Rank rank = 0; rank < experiment_->config().nodes(); ++rank) {
-    const int64_t received = resumed_->manifest.nodes(rank).bytes_received();
-    RETURN_IF_ERROR(
-        node_metrics_->Resume(options_.run_directory, rank, begin(), begin_time(), received));
+    RETURN_IF_ERROR(node_metrics_->Resume(options_.run_directory, rank, begin(), begin_time(),
+                                          before_.nodes[rank].bytes_received));
   }
   return absl::OkStatus();
 }
@@ -219,6 +236,7 @@ absl::Status SimulatedRun::PrepareCheckpoints() {
       .every = *every,
       .terminated = options_.terminated,
       .begin_time = begin_time(),
+      .describe = [this](CheckpointManifest* manifest) { Describe(manifest); },
       .write_metrics =
           [this] {
             absl::Status synced = metrics_file_->Sync();
@@ -234,8 +252,18 @@ absl::Status SimulatedRun::PrepareCheckpoints() {
 }
 
 int64_t SimulatedRun::BytesSent(Rank rank) const {
-  const int64_t before = resumed_ ? resumed_->manifest.nodes(rank).bytes_sent() : 0;
+  const int64_t before = resumed_ ? before_.nodes[rank].bytes_sent : 0;
   return before + simulation_->bytes_sent(rank);
+}
+
+void SimulatedRun::Describe(CheckpointManifest* manifest) const {
+  AddHistory(course_->plan(), manifest);
+  int64_t lost = before_.lost_bytes_sent;
+  const std::vector<Rank> members = MembersOf(*manifest);
+  for (Rank rank = 0; rank < experiment_->config().nodes(); ++rank) {
+    if (!std::ranges::binary_search(members, rank)) lost += BytesSent(rank);
+  }
+  if (lost > 0) manifest->set_lost_bytes_sent(lost);
 }
 
 absl::Status SimulatedRun::PrepareTrace() {
@@ -298,8 +326,8 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
                .losses = measured.passes,
                .noise = measured.noise,
                .samples = measured.passes * experiment_->config().batch(),
-               .bytes_sent = measured.bytes_sent};
-  if (measured.living < measured_nodes()) work.living = measured.living;
+               .bytes_sent = measured.bytes_sent + before_.lost_bytes_sent};
+  if (measured.living < measured_nodes() || experiment_->changed()) work.living = measured.living;
   for (Rank server = measured_nodes(); server < experiment_->config().nodes(); ++server) {
     work.bytes_sent += BytesSent(server);
   }
@@ -312,6 +340,7 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
     work.consensus_distance = counts.consensus_distance;
     work.buffer_distance = counts.buffer_distance;
     if (course_->Evaluated(measured.completed)) {
+      RETURN_IF_ERROR(CheckModels(measured));
       if (experiment_->evaluated() == EvaluatedModel::kServersWeights) {
         counts = JoinShards(experiment_->layout(), measured.completed, models.subspan(workers_));
       }
@@ -321,6 +350,14 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
   const RunMetrics metrics = meter_.Measure(course_->At(measured.completed), work, evaluation);
   if (options_.on_metrics) options_.on_metrics(metrics);
   return metrics_file_->Append(ToJsonLine(metrics));
+}
+
+absl::Status SimulatedRun::CheckModels(const MeasuredRound& measured) const {
+  for (Rank rank = 0; rank < static_cast<Rank>(measured.models.size()); ++rank) {
+    const SharedVector& model = measured.models[rank];
+    RETURN_IF_ERROR(CheckIsFinite(rank, measured.completed, model.data.get(), model.size));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<EvaluationRecord> SimulatedRun::Evaluate(const AveragedModel& average,
@@ -364,7 +401,7 @@ std::optional<ServerLinks> SimulatedRun::LinksOfServers() const {
   if (workers_ == nodes) return std::nullopt;
   ServerLinks links;
   for (Rank server = workers_; server < nodes; ++server) {
-    const int64_t before = resumed_ ? resumed_->manifest.nodes(server).bytes_received() : 0;
+    const int64_t before = resumed_ ? before_.nodes[server].bytes_received : 0;
     links.bytes_sent.push_back(BytesSent(server));
     links.bytes_received.push_back(before + statistics_->bytes_received(server));
   }

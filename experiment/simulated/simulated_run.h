@@ -21,6 +21,7 @@
 #include "algorithm/receiving.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_results.h"
+#include "experiment/core/other_nodes.h"
 #include "experiment/core/run_course.h"
 #include "experiment/simulated/simulated_chaos.h"
 #include "experiment/simulated/simulated_checkpoints.h"
@@ -117,10 +118,16 @@ class SimulatedRun final : private SimObserver {
   // Where it goes on; round and time 0 of a run that begins.
   Round begin() const { return resumed_ ? resumed_->manifest.round() : 0; }
   Nanoseconds begin_time() const { return resumed_ ? resumed_->manifest.time_ns() : 0; }
+  // Where it goes on from, if it does; brings the course there.
+  absl::Status PrepareToGoOn();
+  // Whether the nodes go on from their own states: there are neither more nor fewer.
+  bool restores() const { return resumed_ && !BeginsAtMean(*resumed_, *experiment_); }
   // Takes from the run's directory what is of later rounds.
   absl::Status ContinueFiles();
   // By a node, in all rounds until now.
   int64_t BytesSent(Rank rank) const;
+  // Of a checkpoint that is being completed: the run until then.
+  void Describe(CheckpointManifest* manifest) const;
   void OnGradient(const GradientTimes& gradient) override;
   void OnMessage(const MessageTimes& message) override;
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
@@ -129,6 +136,8 @@ class SimulatedRun final : private SimObserver {
   // The models of the workers that are not lost.
   std::vector<SharedVector> LivingOf(std::span<const SharedVector> models) const;
   absl::Status OnMeasured(const MeasuredRound& measured);
+  // What is to be averaged must be numbers, as with real nodes.
+  absl::Status CheckModels(const MeasuredRound& measured) const;
   // The ranks from here on have no model that counts.
   Rank measured_nodes() const;
   // Evaluates the averaged model of a measured round, which may end the run.
@@ -144,6 +153,7 @@ class SimulatedRun final : private SimObserver {
   const SimulatedRunOptions options_;
   const std::unique_ptr<RunCourse> course_;
   std::optional<Checkpoint> resumed_;
+  EarlierTraffic before_;  // if it goes on
 
   std::unique_ptr<SimulatedCluster> cluster_;
   std::unique_ptr<SimulatedChaos> chaos_;  // --chaos; else null

@@ -1,9 +1,12 @@
 #include "model/problem/averaged_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "kernels/vector/norms.h"
 
 namespace grapevine {
 namespace {
@@ -63,6 +66,19 @@ AveragedModel JoinShards(const ReplicaLayout& layout, int64_t round,
   float* end = whole.data.get();
   for (const SharedVector& shard : shards) end = std::ranges::copy(shard.span(), end).out;
   return JoinedOf(round, std::move(whole));
+}
+
+absl::Status CheckIsFinite(Rank rank, int64_t round, const float* elements, int64_t size) {
+  return std::isfinite(SquaredNorm(elements, size)) ? absl::OkStatus() : IsNotFinite(rank, round);
+}
+
+absl::Status IsNotFinite(Rank rank, int64_t round) {
+  return WithFailure(
+      absl::OutOfRangeError(absl::StrCat(
+          "the model of rank ", rank, " after round ", round,
+          " has NaN or infinite elements: it has diverged (a lower --lr or a warm-up may help), or "
+          "computes wrongly")),
+      Failure::kDiverged);
 }
 
 }  // namespace grapevine

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "kernels/passes/merge_means.h"
@@ -54,6 +55,12 @@ inline AveragedModel AverageOf(int64_t round, SharedVector mean, const MergedDis
   if (layout.size > layout.parameter_size) average.buffer_distance = sums.rest / nodes;
   return average;
 }
+
+// Of the model of this rank, or a part of it, after so many rounds: kDiverged if elements are NaN
+// or infinite, which would make the mean of all so.
+absl::Status CheckIsFinite(Rank rank, int64_t round, const float* elements, int64_t size);
+// That error.
+absl::Status IsNotFinite(Rank rank, int64_t round);
 
 // The averaged model of replicas in one process, and their distances to it. Merges in the order of
 // the runtime's tree over the ranks (children 2r+1 and 2r+2 of r), so that the mean has the bits of

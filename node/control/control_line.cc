@@ -64,6 +64,19 @@ absl::Status CheckTraffic(const control::Resumed& resumed) {
   return absl::OkStatus();
 }
 
+absl::Status CheckHistory(const control::Resumed& resumed) {
+  Round last = -1;
+  for (const control::Workers& since : resumed.history()) {
+    if (since.from() <= last || since.from() > resumed.round() || since.workers() < 1) {
+      return Malformed(absl::StrCat("says that ", since.workers(), " workers train from round ",
+                                    since.from(), " on, after round ", last, " of ",
+                                    resumed.round()));
+    }
+    last = since.from();
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckResumed(const control::Resumed& resumed, const DirectiveContext& context) {
   if (resumed.round() < 0 || resumed.round() > context.rounds || !CanBeCounted(resumed.time_ns()) ||
       context.sharing > 0) {
@@ -75,6 +88,7 @@ absl::Status CheckResumed(const control::Resumed& resumed, const DirectiveContex
                                   context.world_size, " nodes"));
   }
   RETURN_IF_ERROR(CheckTraffic(resumed));
+  RETURN_IF_ERROR(CheckHistory(resumed));
   return CheckSettled(resumed, context);
 }
 

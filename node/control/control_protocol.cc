@@ -101,6 +101,18 @@ std::string Objection(const control::Registration& own, const control::Registrat
   return Disagreement(own, given);
 }
 
+namespace {
+
+std::string MeanObjection(const control::Resumed& resumed) {
+  return absl::StrCat(
+      "the run goes on from the mean of the models in the checkpoint of round ", resumed.round(),
+      ", which had other nodes, and it does not have that; give it a --resume=DIR with the same "
+      "checkpoints/round-",
+      resumed.round(), " as rank 0's: that one, where disks are shared, or a copy of the folder");
+}
+
+}  // namespace
+
 std::string PartObjection(const control::Resumed& resumed, const control::Registration& given) {
   const control::SavedPart& written = resumed.parts(given.rank());
   std::string others;
@@ -110,10 +122,12 @@ std::string PartObjection(const control::Resumed& resumed, const control::Regist
       continue;
     }
     if (part.bytes() == written.bytes() && part.checksum() == written.checksum()) return "";
+    if (resumed.from_mean()) return MeanObjection(resumed);
     return absl::StrCat("its part of the checkpoint of round ", resumed.round(),
                         " is not the one that was written; go on from an earlier one with "
                         "--resume=DIR/checkpoints/round-R on all nodes");
   }
+  if (resumed.from_mean()) return MeanObjection(resumed);
   return absl::StrCat("it has no part of the checkpoint of round ", resumed.round(),
                       others.empty() ? "" : absl::StrCat(" (it has those of rounds ", others, ")"),
                       "; give it the --resume=DIR whose checkpoints/round-", resumed.round(),

@@ -61,20 +61,34 @@ CheckpointDesk::CheckpointDesk(CheckpointDeskOptions options)
       measured_(options_.begin) {}
 
 absl::Status CheckpointDesk::OnPart(Rank rank, const control::SavedPart& part) {
+  if (lost_.contains(rank)) return absl::OkStatus();
   RETURN_IF_ERROR(CheckPart(rank, part));
   last_[rank] = part.round();
   auto& parts = open_[part.round()];
   parts[rank] = part;
-  if (static_cast<Rank>(parts.size()) < options_.nodes) {
-    if (open_.size() > kMaxOpen) open_.erase(open_.begin());
-    return absl::OkStatus();
+  if (HasAll(parts)) {
+    Finish(part.round());
+  } else if (open_.size() > kMaxOpen) {
+    open_.erase(open_.begin());
   }
-  Complete& complete = waiting_.emplace_back(Complete{.round = part.round(), .parts = {}});
-  if (waiting_.size() > kMostWaiting) waiting_.pop_front();
-  for (auto& [from, its] : parts) complete.parts.push_back(std::move(its));
-  open_.erase(open_.begin(), open_.upper_bound(part.round()));
-  called_.erase(called_.begin(), called_.upper_bound(part.round()));
   return absl::OkStatus();
+}
+
+void CheckpointDesk::Finish(Round round) {
+  waiting_.push_back({.round = round, .parts = std::move(open_.at(round))});
+  if (waiting_.size() > kMostWaiting) waiting_.pop_front();
+  open_.erase(open_.begin(), open_.upper_bound(round));
+  called_.erase(called_.begin(), called_.upper_bound(round));
+}
+
+void CheckpointDesk::OnLost(Rank rank) {
+  lost_.insert(rank);
+  std::vector<Round> complete;
+  for (auto& [round, parts] : open_) {
+    parts.erase(rank);
+    if (HasAll(parts)) complete.push_back(round);
+  }
+  for (const Round round : complete) Finish(round);
 }
 
 absl::Status CheckpointDesk::CheckPart(Rank rank, const control::SavedPart& part) const {

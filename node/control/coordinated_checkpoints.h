@@ -88,15 +88,16 @@ struct CheckpointDeskOptions {
   std::function<bool(Round)> evaluated;
 };
 
-// A checkpoint is complete when all nodes' parts of it are on their disks, and the run's metrics
-// have all evaluations until its round, on which the rest of the run may depend. Nodes report in
-// the order of the rounds. Of those that wait for metrics, or to be taken, the last kMostWaiting
-// stay: as many as a run keeps.
+// A checkpoint is complete when all nodes' parts of it are on their disks, those of nodes that are
+// lost excepted, and the run's metrics have all evaluations until its round, on which the rest of
+// the run may depend. Nodes report in the order of the rounds. Of those that wait for metrics, or
+// to be taken, the last kMostWaiting stay: as many as a run keeps.
 class CheckpointDesk {
  public:
   struct Complete {
     Round round = 0;
-    std::vector<control::SavedPart> parts;  // by rank
+    // By rank: of all nodes, or of those that were not lost before it was complete.
+    std::map<Rank, control::SavedPart> parts;
   };
 
   explicit CheckpointDesk(CheckpointDeskOptions options);
@@ -105,6 +106,9 @@ class CheckpointDesk {
   void OnCalled(Round round) { called_.insert(round); }
   // A node's part is on its disk. Errors name the rank and what it cannot have.
   absl::Status OnPart(Rank rank, const control::SavedPart& part);
+  // The run goes on without this node: nothing more comes of it, and what is not complete yet will
+  // be without its part.
+  void OnLost(Rank rank);
   // The run's metrics have all until this round.
   void OnMeasured(Round round);
   // The run is over with this round: nobody goes on from it, nor from later ones.
@@ -122,13 +126,19 @@ class CheckpointDesk {
   // node's own disk holds it up, and with it its neighbours.
   static constexpr size_t kMaxOpen = 1024;
 
+  bool HasAll(const std::map<Rank, control::SavedPart>& parts) const {
+    return !parts.empty() && parts.size() + lost_.size() == static_cast<size_t>(options_.nodes);
+  }
+  // It, and none before it, waits to be taken.
+  void Finish(Round round);
   absl::Status CheckPart(Rank rank, const control::SavedPart& part) const;
   bool Saved(Round round) const;
   bool MayComplete(Round round) const;
 
   const CheckpointDeskOptions options_;
   std::vector<Round> last_;  // of each rank
-  std::set<Round> called_;   // after the last that all have reported
+  std::set<Rank> lost_;
+  std::set<Round> called_;  // after the last that all have reported
   std::map<Round, std::map<Rank, control::SavedPart>> open_;
   std::deque<Complete> waiting_;  // with all parts
   Round measured_;

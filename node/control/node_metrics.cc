@@ -143,9 +143,11 @@ absl::StatusOr<NodeTotals> TotalsOf(Rank rank, const control::NodeTotals& report
 
 }  // namespace
 
-void MetricsCollector::GoOnFrom(Round round, std::span<const RunMetrics> measured, double time_s) {
+void MetricsCollector::GoOnFrom(Round round, std::span<const RunMetrics> measured, double time_s,
+                                int64_t lost_bytes) {
   MutexLock lock(mutex_);
   emitted_ = round;
+  lost_bytes_ = lost_bytes;
   meter_.Resume(measured, time_s);
 }
 
@@ -324,9 +326,14 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
     work.samples += report.samples();
     work.noise += NoiseIn(report);
   }
-  if (!lost_.empty()) work.living = living();
+  if (!lost_.empty() || options_.changed) work.living = living();
   work.losses = work.samples;  // a report's sum is over samples
   return meter_.Measure(options_.at(round), work, open.evaluation);
+}
+
+int64_t MetricsCollector::lost_bytes() const {
+  MutexLock lock(mutex_);
+  return lost_bytes_;
 }
 
 RunMetrics MetricsCollector::latest() const {

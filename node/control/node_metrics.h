@@ -73,6 +73,8 @@ class MetricsCollector {
     // Whether every worker has samples in every round; not so where nodes share a budget of
     // gradients and one may be slow.
     bool has_rounds = true;
+    // The run goes on with more or fewer nodes than it began with.
+    bool changed = false;
     // Whether workers measure how noisy their gradients are.
     bool measures_noise = false;
     // Whether a measurement of this round waits for an evaluation.
@@ -83,8 +85,10 @@ class MetricsCollector {
 
   MetricsCollector(Options options, OnMetrics emit) : options_(std::move(options)), emit_(emit) {}
 
-  // Before the first report: the run goes on from `round`, behind these measurements, at this time.
-  void GoOnFrom(Round round, std::span<const RunMetrics> measured, double time_s);
+  // Before the first report: the run goes on from `round`, behind these measurements, at this time,
+  // without nodes that have sent so much.
+  void GoOnFrom(Round round, std::span<const RunMetrics> measured, double time_s,
+                int64_t lost_bytes = 0);
 
   // Before the first report, where the run was another's to measure: likewise, and this is what
   // each rank has sent. What is reported of rounds until there has been measured.
@@ -102,6 +106,9 @@ class MetricsCollector {
   // The run goes on without this rank: rounds are complete without it. What it has sent, as far as
   // it has said, counts in all that come.
   void Lose(Rank rank);
+
+  // What nodes that are lost have sent, as far as they had said.
+  int64_t lost_bytes() const;
 
   // The last emitted value of each measurement, and the workers' own accuracies.
   RunMetrics latest() const;

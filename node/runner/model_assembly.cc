@@ -1,6 +1,7 @@
 #include "node/runner/model_assembly.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -185,12 +186,20 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
     const double other = static_cast<double>(child.nodes);
     const MergedDistances added =
         MergeMeans(child.chunks.front().data.get(), other, nodes, size, counted, merged.begin());
+    if (!std::isfinite(added.counted + added.rest)) return NotFinite(child);
     distances_.counted += added.counted;
     distances_.rest += added.rest;
     nodes += other;
     child.chunks.pop_front();
   }
   return rank_ == lead_ ? absl::OkStatus() : SendUp(chunk, merged);
+}
+
+// A child passes nothing on that is not finite, unless it is its own.
+absl::Status ModelReduction::NotFinite(const Child& child) const {
+  const SharedVector& chunk = child.chunks.front();
+  RETURN_IF_ERROR(CheckIsFinite(child.rank, round_, chunk.data.get(), chunk.size));
+  return IsNotFinite(rank_, round_);
 }
 
 absl::Status ModelReduction::MergeDistances() {
@@ -337,6 +346,7 @@ absl::Status ModelGather::EndChunk(Rank peer, Tag tag) {
                                             " came unexpectedly from rank ", peer));
   }
   Shard& shard = found->second;
+  if (!server()) RETURN_IF_ERROR(CheckChunk(peer, shard, tag));
   ++shard.ended;
   RETURN_IF_ERROR(Continue(peer, shard));
   if (shard.ended == chunks(shard)) shards_.erase(found);
@@ -344,6 +354,11 @@ absl::Status ModelGather::EndChunk(Rank peer, Tag tag) {
   own_ = {};
   if (!server()) average_ = JoinedOf(round_, std::exchange(whole_, {}));
   return absl::OkStatus();
+}
+
+absl::Status ModelGather::CheckChunk(Rank server, const Shard& shard, Tag tag) const {
+  const SharedSlice chunk = ChunkOf(shard, tag.step);
+  return CheckIsFinite(server, round_, chunk.begin(), chunk.size);
 }
 
 std::optional<AveragedModel> ModelGather::TakeAverage() {

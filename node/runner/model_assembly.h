@@ -3,6 +3,9 @@
 //
 // One is put together at a time, and rank 0 has one out at a time: models of later rounds wait.
 // Where the others go on without rank 0, it is put together at the node that has its role (Due).
+// What comes from others is checked as numbers before it is merged or evaluated: the error names
+// the rank whose model has elements that are none (CheckIsFinite).
+//
 // Where a node is lost meanwhile, the others go through the motions without it, and nothing comes
 // of that round (Void).
 //
@@ -156,6 +159,8 @@ class ModelReduction final : public ModelAssembly {
   absl::Status PostAhead(Child& child);
   absl::Status Advance();
   absl::Status MergeChunk(int64_t chunk);
+  // Says whose elements they were, of this node's and a child's, that have made a merge not finite.
+  absl::Status NotFinite(const Child& child) const;
   absl::Status MergeDistances();
   absl::Status SendUp(int64_t message, Outgoing bytes);
   void FinishIfDone();
@@ -237,6 +242,8 @@ class ModelGather final : public ModelAssembly {
   // Sends, or posts for, as many chunks as may be in flight.
   absl::Status Continue(Rank peer, Shard& shard);
   absl::Status EndChunk(Rank peer, Tag tag);
+  // Rank 0: what has arrived of a shard.
+  absl::Status CheckChunk(Rank server, const Shard& shard, Tag tag) const;
 
   const Rank rank_;
   const Rank workers_;

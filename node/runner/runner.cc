@@ -121,11 +121,23 @@ absl::Status Runner::Begin() {
   return restored;
 }
 
-void Runner::GoOnFrom(SavedNode saved) { resumed_ = std::move(saved); }
+void Runner::GoOnFrom(SavedNode saved) {
+  resumed_ = std::move(saved);
+  restores_ = true;
+}
+
+void Runner::BeginIn(Round round, int64_t bytes_sent, int64_t bytes_received) {
+  resumed_ = {.state = {.round = round, .vectors = {}, .numbers = {}, .model = ""},
+              .bytes_sent = bytes_sent,
+              .bytes_received = bytes_received,
+              .at = {}};
+  restores_ = false;
+}
 
 std::unique_ptr<StateRestorer> Runner::Restorer() {
   if (!resumed_) return nullptr;
   exchange_->GoOnFrom(resumed_->state.round, resumed_->bytes_sent, resumed_->bytes_received);
+  if (!restores_) return nullptr;
   const auto fill = [this](Vec vector, std::span<const float> elements) {
     if (elements.empty()) return;  // a device has no memory for it
     status_.Update(data_path_->Write(vector, [elements](float* memory) {

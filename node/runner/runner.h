@@ -148,6 +148,8 @@ class Runner final : public TransportSink, private Host {
 
   // Before Run: the node goes on from there, and not from a fresh replica.
   void GoOnFrom(SavedNode saved);
+  // Likewise, from a fresh replica in that round, after it has sent and received so much.
+  void BeginIn(Round round, int64_t bytes_sent, int64_t bytes_received);
 
   // Runs to the final limit, the last model reduction included, over a transport whose
   // sink is this runner. Errors carry a Failure and name this rank, the round, the peer
@@ -332,6 +334,7 @@ class Runner final : public TransportSink, private Host {
   std::unique_ptr<ModelAssembly> assembly_;
 
   std::optional<SavedNode> resumed_;  // until the algorithm has begun
+  bool restores_ = false;             // that state, and not only its round
   StateLane states_;
   RoundLeave leave_;
   std::deque<Round> called_;  // rounds to be saved after, ascending, that rank 0 has named

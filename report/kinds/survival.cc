@@ -19,7 +19,8 @@ namespace {
 
 // In percent of all that the run began with.
 std::vector<Point> LivingOf(const RecordedRun& run) {
-  const auto nodes = static_cast<double>(run.config.nodes());
+  const auto nodes = static_cast<double>(run.config.has_planned_nodes() ? run.config.planned_nodes()
+                                                                        : run.config.nodes());
   std::vector<Point> series;
   for (const RunMetrics& line : run.metrics) {
     const double living = line.living ? static_cast<double>(*line.living) : nodes;

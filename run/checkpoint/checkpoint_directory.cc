@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "model/files/safetensors.h"
 #include "run/checkpoint/checkpoint_files.h"
 #include "run/records/output_file.h"
 #include "system/file.h"
@@ -269,11 +270,31 @@ absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path, Round before)
 absl::StatusOr<NodeState> ReadNodePart(const Checkpoint& checkpoint, Rank rank) {
   const std::string path = NodePartPath(checkpoint.path, rank);
   const Round round = checkpoint.manifest.round();
-  absl::StatusOr<NodeState> state = ReadNodeState(path, rank, &checkpoint.manifest.nodes(rank));
+  absl::StatusOr<NodeState> state = ReadNodeState(path, rank, &PartOf(checkpoint.manifest, rank));
   if (!state.ok()) return Damaged(checkpoint.path, round, state.status());
   if (state->round == round) return state;
   return Damaged(checkpoint.path, round,
                  InputError(path, absl::StrCat("is of round ", state->round)));
+}
+
+absl::StatusOr<SharedVector> ReadModelInPart(const Checkpoint& checkpoint, Rank rank) {
+  absl::StatusOr<SharedVector> model =
+      ReadNodeModel(NodePartPath(checkpoint.path, rank), rank, PartOf(checkpoint.manifest, rank));
+  if (model.ok()) return model;
+  return Damaged(checkpoint.path, checkpoint.manifest.round(), model.status());
+}
+
+absl::Status ReadModelPart(const Checkpoint& checkpoint, const ReplicaLayout& layout,
+                           float* replica) {
+  const std::string path = ModelPartPath(checkpoint.path);
+  const auto load = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const Safetensors file, Safetensors::Open(path));
+    RETURN_IF_ERROR(CheckPart(path, file.bytes(), checkpoint.manifest.model()));
+    return file.Load(layout, replica);
+  };
+  const absl::Status loaded = load();
+  if (loaded.ok()) return loaded;
+  return Damaged(checkpoint.path, checkpoint.manifest.round(), loaded);
 }
 
 absl::StatusOr<std::map<Round, CheckpointPart>> NodePartsIn(const std::string& path, Rank rank) {

@@ -25,6 +25,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/ids.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/shared_vector.h"
 #include "run/checkpoint/checkpoint_files.h"
 #include "run/checkpoint/node_state.h"
 
@@ -87,6 +89,12 @@ absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path,
 
 // Checked against the manifest; `rank` is one of its nodes. Errors name the checkpoint before it.
 absl::StatusOr<NodeState> ReadNodePart(const Checkpoint& checkpoint, Rank rank);
+
+// The model in a node's part, likewise; no data if it has none.
+absl::StatusOr<SharedVector> ReadModelInPart(const Checkpoint& checkpoint, Rank rank);
+// The averaged model, which the manifest lists; `replica` is of this layout. Likewise.
+absl::Status ReadModelPart(const Checkpoint& checkpoint, const ReplicaLayout& layout,
+                           float* replica);
 
 // A node's own parts in the run at `path`, or in the checkpoint that it is, complete or not.
 absl::StatusOr<std::map<Round, CheckpointPart>> NodePartsIn(const std::string& path, Rank rank);

@@ -1,9 +1,13 @@
 #include "run/checkpoint/checkpoint_files.h"
 
+#include <glog/logging.h>
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -30,6 +34,24 @@ constexpr int kMostNodes = 1'000'000;
 // Sums with the rounds of any run stay numbers.
 constexpr int64_t kMostRounds = int64_t{1} << 48;
 
+// Of those that list the parts of some nodes, as others were lost, or had other nodes before.
+std::string WhatIsWrongWithMembers(const CheckpointManifest& manifest) {
+  const auto& members = manifest.members();
+  if (!members.empty() && (members.size() != manifest.nodes_size() || members[0] < 0 ||
+                           !std::ranges::is_sorted(members, std::ranges::less_equal{}))) {
+    return "its members are not the nodes whose parts it lists";
+  }
+  Round last = -1;
+  for (const CheckpointWorkers& since : manifest.history()) {
+    if (since.from() <= last || since.from() > manifest.round() || since.workers() < 1 ||
+        since.workers() > kMostNodes) {
+      return "its history is none of a run's";
+    }
+    last = since.from();
+  }
+  return CanBeCounted(manifest.lost_bytes_sent()) ? "" : "a count is none of a run's";
+}
+
 std::string WhatIsWrong(const CheckpointManifest& manifest) {
   if (manifest.version() != kManifestVersion) {
     return absl::StrCat("its format is version ", manifest.version(), ", and this program reads ",
@@ -51,6 +73,7 @@ std::string WhatIsWrong(const CheckpointManifest& manifest) {
     return "the model lacks bytes or checksum";
   }
   if (!CanBeCounted(manifest.time_ns())) return "its time is none of a run's";
+  if (const std::string wrong = WhatIsWrongWithMembers(manifest); !wrong.empty()) return wrong;
   std::set<std::string> names;
   for (const CheckpointSetting& setting : manifest.settings()) {
     if (setting.name().empty() || !names.insert(setting.name()).second) {
@@ -66,7 +89,7 @@ absl::StatusOr<CheckpointManifest> Checked(const std::string& name, CheckpointMa
   return manifest;
 }
 
-CheckpointPart PartOf(std::span<const uint8_t> bytes) {
+CheckpointPart Described(std::span<const uint8_t> bytes) {
   CheckpointPart part;
   part.set_bytes(static_cast<int64_t>(bytes.size()));
   part.set_checksum(Crc32c(0, bytes.data(), bytes.size()));
@@ -95,15 +118,30 @@ absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& path) {
   return Checked(path, std::move(manifest));
 }
 
+std::vector<Rank> MembersOf(const CheckpointManifest& manifest) {
+  if (!manifest.members().empty()) return {manifest.members().begin(), manifest.members().end()};
+  std::vector<Rank> all(manifest.nodes_size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+const CheckpointPart& PartOf(const CheckpointManifest& manifest, Rank rank) {
+  const auto& members = manifest.members();
+  if (members.empty()) return manifest.nodes(rank);
+  const auto found = std::ranges::lower_bound(members, rank);
+  CHECK(found != members.end() && *found == rank) << "rank " << rank << " has no part";
+  return manifest.nodes(static_cast<int>(found - members.begin()));
+}
+
 absl::StatusOr<CheckpointPart> LookAtPart(const std::string& path) {
   const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
-  return PartOf((*file)->bytes());
+  return Described((*file)->bytes());
 }
 
 absl::Status CheckPart(const std::string& path, std::span<const uint8_t> bytes,
                        const CheckpointPart& part) {
-  const CheckpointPart found = PartOf(bytes);
+  const CheckpointPart found = Described(bytes);
   if (found.bytes() == part.bytes() && found.checksum() == part.checksum()) {
     return absl::OkStatus();
   }

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,6 +31,11 @@ std::string ToText(const CheckpointManifest& manifest);
 // Complete, and with nothing that a manifest cannot say.
 absl::StatusOr<CheckpointManifest> ParseManifest(const std::string& name, std::string_view text);
 absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& path);
+
+// The ranks whose parts it lists, in the order of `nodes`: ascending.
+std::vector<Rank> MembersOf(const CheckpointManifest& manifest);
+// The part of one of them.
+const CheckpointPart& PartOf(const CheckpointManifest& manifest, Rank rank);
 
 // The size and checksum of a file as it is now.
 absl::StatusOr<CheckpointPart> LookAtPart(const std::string& path);

@@ -99,11 +99,48 @@ void FillDefaults(Config* config) {
   }
 }
 
+// What the file of a run says of its nodes, and where: how many they were, and for how many it was
+// planned.
+struct NodesInFile {
+  int nodes;
+  int planned;
+  Origin origin;  // of the latter
+};
+
+std::optional<NodesInFile> NodesIn(const ResolvedConfig& file) {
+  const Config& config = file.config;
+  if (!config.has_nodes()) return std::nullopt;
+  if (!config.has_planned_nodes()) {
+    return NodesInFile{config.nodes(), config.nodes(), file.OriginOf("nodes")};
+  }
+  return NodesInFile{config.nodes(), config.planned_nodes(), file.OriginOf("planned_nodes")};
+}
+
+void Forget(const char* field, ResolvedConfig* resolved) {
+  ClearField(ConfigFieldNamed(field), &resolved->config);
+  resolved->origins.erase(field);
+}
+
+// With other nodes, a run that goes on keeps its plan, and not the faults of those that it had. The
+// file of another run says nothing of the plan of a new one.
+void ChooseForOtherNodes(const std::optional<NodesInFile>& before, ResolvedConfig* resolved) {
+  Config& config = resolved->config;
+  if (before && before->nodes != config.nodes() &&
+      resolved->OriginOf("chaos").source <= Source::kFile) {
+    Forget("chaos", resolved);
+  }
+  if (resolved->OriginOf("planned_nodes").source > Source::kFile) return;
+  if (!config.has_resume()) {
+    Forget("planned_nodes", resolved);
+  } else if (before && before->planned != config.nodes()) {
+    config.set_planned_nodes(before->planned);
+    resolved->origins["planned_nodes"] = before->origin;
+  }
+}
+
 void ForgetRecord(ResolvedConfig* resolved) {
   for (const ConfigField* field : ConfigFields()) {
-    if (InfoOf(*field).section() != RECORD) continue;
-    ClearField(*field, &resolved->config);
-    resolved->origins.erase(field->name());
+    if (InfoOf(*field).section() == RECORD) Forget(field->name().c_str(), resolved);
   }
 }
 
@@ -114,12 +151,14 @@ absl::StatusOr<ResolvedConfig> ResolveConfig(const ConfigSources& sources) {
   if (sources.file) {
     RETURN_IF_ERROR(AddFile(*sources.file, sources.text, &resolved));
   }
+  const auto before = sources.resumes ? NodesIn(resolved) : std::nullopt;
   RETURN_IF_ERROR(AddEnvironment(sources.environment, &resolved));
   RETURN_IF_ERROR(AddFlags(sources.flags, &resolved));
   // An earlier run's config.textproto names what made that run.
   ForgetRecord(&resolved);
   RETURN_IF_ERROR(ChooseDuration(&resolved));
   FillDefaults(&resolved.config);
+  ChooseForOtherNodes(before, &resolved);
   RETURN_IF_ERROR(ValidateConfig(resolved));
   return resolved;
 }
@@ -162,7 +201,7 @@ constexpr RangeRule kRanges[] = {
     {"weight_decay", kNonNegative}, {"label_smoothing", kBelowOne}, {"loss", kBelowOne},
     {"target_accuracy", kPositive}, {"eval_every", kPositive},      {"log_every", kNonNegative},
     {"window", kNonNegative},       {"rank", kNonNegative},         {"world_size", kPositive},
-    {"master_port", kPort},         {"min_nodes", kPositive},
+    {"master_port", kPort},         {"min_nodes", kPositive},       {"planned_nodes", kPositive},
 };
 
 absl::Status CheckRanges(const ResolvedConfig& resolved) {
@@ -307,6 +346,13 @@ absl::Status CheckSurvivors(const ResolvedConfig& resolved) {
                                  " no run goes on with fewer nodes; add --on-failure=shrink"));
 }
 
+absl::Status CheckPlan(const ResolvedConfig& resolved) {
+  if (!resolved.config.has_planned_nodes() || resolved.config.has_resume()) return absl::OkStatus();
+  return UsageError(absl::StrCat(Culprit(resolved, "planned_nodes"),
+                                 ": is for a run that goes on with another number of nodes; add "
+                                 "--resume=DIR, or drop it"));
+}
+
 absl::Status CheckOutput(const ResolvedConfig& resolved) {
   if (!resolved.config.overwrite() || resolved.config.has_out() || resolved.config.has_resume())
     return absl::OkStatus();
@@ -336,16 +382,25 @@ absl::Status CheckRecord(const ResolvedConfig& resolved) {
 
 absl::Status CheckGoingOn(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  if (config.on_failure() == "end") return absl::OkStatus();
-  if (config.has_checkpoint_every() || config.has_resume()) {
-    return UsageError(absl::StrCat(Culprit(resolved, "on_failure"),
-                                   ": a run that lost nodes cannot be checkpointed so far; leave "
-                                   "out --checkpoint-every and --resume, or drop it"));
-  }
-  if (!config.has_record()) return absl::OkStatus();
+  if (config.on_failure() == "end" || !config.has_record()) return absl::OkStatus();
   return UsageError(absl::StrCat(Culprit(resolved, "record"),
                                  ": a replay knows all nodes from the beginning to the end; drop "
                                  "it, or --on-failure"));
+}
+
+// Rank 0 agrees with all nodes on a round to save after, or on one to go on from, and not on both.
+absl::Status CheckSavingOfSurvivors(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  int64_t rounds = 0;
+  if (config.on_failure() == "end" || !config.has_checkpoint_every() ||
+      absl::SimpleAtoi(config.checkpoint_every(), &rounds)) {
+    return absl::OkStatus();
+  }
+  return UsageError(
+      absl::StrCat(Culprit(resolved, "checkpoint_every"),
+                   ": nodes that go on without the lost (--on-failure=", config.on_failure(),
+                   ") save after a number of rounds, and not by the time; give one, "
+                   "such as --checkpoint-every=200"));
 }
 
 bool MakesUpTimes(const Config& config) {
@@ -363,6 +418,7 @@ absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
                                    "(--resume); drop it"));
   }
   RETURN_IF_ERROR(CheckGoingOn(resolved));
+  RETURN_IF_ERROR(CheckSavingOfSurvivors(resolved));
   if (config.has_profile() && MakesUpTimes(config)) {
     return UsageError(absl::StrCat(Culprit(resolved, "profile"),
                                    ": --compute, --slow and --straggler change how long gradients "
@@ -391,7 +447,7 @@ absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
 
 absl::Status ValidateConfig(const ResolvedConfig& resolved) {
   for (auto check : {CheckRanges, CheckChoices, CheckDevice, CheckTimeouts, CheckCluster,
-                     CheckSecurity, CheckSurvivors, CheckOutput, CheckStragglers}) {
+                     CheckSecurity, CheckSurvivors, CheckPlan, CheckOutput, CheckStragglers}) {
     RETURN_IF_ERROR(check(resolved));
   }
   return absl::OkStatus();

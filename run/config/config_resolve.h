@@ -21,6 +21,8 @@ struct ConfigSources {
   std::map<std::string, std::string> environment = {};  // variable: text
   std::optional<std::string> file = {};                 // path of a textproto
   std::optional<std::string> text = {};                 // its content, where it is a part of `file`
+  // `file` is that of the run that goes on: with other nodes, it keeps the plan for those in there.
+  bool resumes = false;
 };
 
 // Errors are kUsage (kInput for an unreadable file) and begin with the origin of the bad value: a

@@ -408,7 +408,7 @@ TEST(SimulatedCheckpoints, OfAnotherExperimentAreRefusedWithTheSetting) {
   ASSERT_TRUE(RunIn(folder.path(), {}).ok());
   EXPECT_THAT(Refusal({{"resume", folder.path()}, {"lr", "0.5"}}), HasSubstr("--lr was "));
   EXPECT_THAT(Refusal({{"resume", folder.path()}, {"nodes", "5"}}),
-              HasSubstr("--nodes was 4 and is 5"));
+              HasSubstr("the run was planned for 4 nodes, and is for 5"));
   EXPECT_THAT(Refusal({{"resume", folder.path()}, {"lr", "0.5"}, {"seed", "3"}}),
               AllOf(HasSubstr("--seed was 1 and is 3"), HasSubstr("--lr was ")));
   EXPECT_THAT(Refusal({{"resume", folder.File("none")}}),

@@ -1,6 +1,10 @@
 // A checkpoint's manifest and a node's part of one (run/checkpoint/).
 #include <glog/logging.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "run/checkpoint/checkpoint_files.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -13,6 +17,9 @@ void PlayManifest(std::string_view input) {
   CHECK_GE(manifest->round(), 0);
   CHECK_GT(manifest->nodes_size(), 0);
   for (const CheckpointPart& part : manifest->nodes()) CHECK_GT(part.bytes(), 0);
+  const std::vector<Rank> members = MembersOf(*manifest);
+  CHECK_EQ(static_cast<int>(members.size()), manifest->nodes_size());
+  for (const Rank rank : members) CHECK_GT(PartOf(*manifest, rank).bytes(), 0);
   const std::string text = ToText(*manifest);
   const auto again = ParseManifest("manifest", text);
   CHECK(again.ok()) << again.status() << text;

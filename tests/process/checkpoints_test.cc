@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
@@ -14,6 +15,7 @@
 #include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -44,6 +46,17 @@ bool HasCheckpoint(const std::string& run) {
   return std::ranges::any_of(std::filesystem::directory_iterator(folder), [](const auto& entry) {
     return std::filesystem::exists(entry.path() / "manifest.textproto");
   });
+}
+
+// Of the last complete checkpoint; empty if there is none (any more).
+std::string LastManifest(const std::string& run) {
+  std::error_code error;
+  int last = -1;
+  for (const auto& entry : std::filesystem::directory_iterator(run + "/checkpoints", error)) {
+    if (!std::filesystem::exists(entry.path() / "manifest.textproto", error)) continue;
+    last = std::max(last, std::stoi(entry.path().filename().string().substr(6)));
+  }
+  return FileText(run + "/checkpoints/round-" + std::to_string(last) + "/manifest.textproto");
 }
 
 void ExpectSameFiles(const std::string& run, const std::string& whole) {
@@ -104,6 +117,89 @@ TEST(Checkpoints, ARunThatSavesByTheTimeGoesOnAsIfItHadNeverStopped) {
   EXPECT_EQ(resumed.exit_code, 0) << resumed.output;
   EXPECT_THAT(resumed.output, HasSubstr("goes on after round "));
   ExpectSameFiles(killed, whole);
+}
+
+// Kills all of a run's processes at once when it has a checkpoint; or, once one node has died, when
+// it has one of those who go on.
+void KillWithCheckpoint(const std::vector<std::string>& command, const std::string& run,
+                        int first_to_die = -1) {
+  GrapevineProcess process(command);
+  ASSERT_TRUE(Eventually([&] { return HasCheckpoint(run); })) << process.output();
+  if (first_to_die >= 0) {
+    kill(process.Node(first_to_die), SIGKILL);
+    ASSERT_TRUE(process.AwaitOutput("nodes go on")) << process.output();
+    ASSERT_TRUE(Eventually([&] { return LastManifest(run).find("members") != std::string::npos; }))
+        << process.output();
+  }
+  for (const pid_t pid : process.Alive()) kill(pid, SIGKILL);
+  process.Await();
+  ASSERT_TRUE(process.AwaitNobody());
+}
+
+TEST(OtherNodes, ARunThatIsKilledGoesOnWithMoreOrFewer) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  KillWithCheckpoint(Checkpointed(run, 400), run);
+  for (const int nodes : {5, 2}) {
+    const Ended resumed = RunGrapevine(
+        {"train", "--resume=" + run, "-n", std::to_string(nodes), "--checkpoint-every=50"});
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
+    EXPECT_THAT(resumed.output,
+                AllOf(HasSubstr(std::to_string(nodes) + " begin at the mean of its models"),
+                      HasSubstr("stay as planned for 3 nodes: 400 rounds, now ")));
+    const auto summary = SummaryOf(run);
+    EXPECT_EQ(summary.at("nodes"), nodes);
+    EXPECT_EQ(summary.at("rounds"), 400);
+    EXPECT_GT(summary.at("test_accuracy").get<double>(), 0.5);
+    const std::string settings = FileText(run + "/config.textproto");
+    EXPECT_THAT(settings,
+                AllOf(HasSubstr("nodes: " + std::to_string(nodes)), HasSubstr("planned_nodes: 3")));
+    // The next one goes on from what these nodes have saved, as if its results were not there.
+    std::filesystem::remove(run + "/summary.json");
+  }
+  const Ended other = RunGrapevine({"train", "--resume=" + run, "-n", "4", "--lr=0.7"});
+  EXPECT_EQ(other.exit_code, kUsage) << other.output;
+  EXPECT_THAT(other.output, HasSubstr("--lr was "));
+}
+
+TEST(OtherNodes, ASimulationGoesOnWithMoreOnAGraphOfTheirs) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  std::vector<std::string> arguments = Checkpointed(run, 100);
+  arguments[0] = "sim";
+  arguments.push_back("--compute=1ms");
+  ASSERT_EQ(RunGrapevine(arguments).exit_code, 0);
+  const std::string resume = "--resume=" + run + "/checkpoints/round-80";
+  const Ended other = RunGrapevine({"sim", resume, "-n", "6", "--topology=torus:2x2"});
+  EXPECT_EQ(other.exit_code, kUsage) << other.output;
+  EXPECT_THAT(other.output, HasSubstr("--topology=torus:2x2: not for 6 nodes"));
+  const Ended resumed = RunGrapevine({"sim", resume, "-n", "6", "--topology=torus:2x3"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, AllOf(HasSubstr("6 begin at the mean of its models"),
+                                    HasSubstr("stay as planned for 3 nodes: 100 rounds, now ")));
+  EXPECT_EQ(SummaryOf(run).at("nodes"), 6);
+}
+
+TEST(OtherNodes, ARunThatHasLostOneAndIsKilledGoesOn) {
+  for (const std::string& nodes : {"3", "2"}) {
+    const ScratchFolder folder;
+    const std::string run = folder.File("run");
+    std::vector<std::string> command = Checkpointed(run, 100000);
+    command.push_back("--on-failure=shrink");
+    KillWithCheckpoint(command, run, /*first_to_die=*/1);
+    if (::testing::Test::HasFatalFailure()) return;
+    EXPECT_THAT(LastManifest(run),
+                AllOf(HasSubstr("members: 0\nmembers: 2\n"), HasSubstr("model {")));
+    GrapevineProcess resumed({"train", "--resume=" + run, "-n", nodes});
+    EXPECT_TRUE(resumed.AwaitOutput("its checkpoint is of 2 nodes: " + nodes + " begin at"))
+        << resumed.output();
+    EXPECT_TRUE(Eventually([&] {
+      return LastManifest(run).find("history") != std::string::npos &&
+             LastManifest(run).find("members") == std::string::npos;
+    })) << resumed.output();
+    resumed.Signal(SIGINT);
+    EXPECT_EQ(resumed.Await(), kInterrupted) << resumed.output();
+  }
 }
 
 // Nothing but the signal saves: the time is not over before.
@@ -275,6 +371,28 @@ class OwnDisks {
     }
     return nodes;
   }
+  // Goes on with two nodes on these disks.
+  std::vector<Ended> RunAll(const std::vector<int>& on) const {
+    const std::string port = std::to_string(FreePort());
+    std::vector<std::unique_ptr<GrapevineProcess>> nodes;
+    for (size_t rank = 0; rank < on.size(); ++rank) {
+      std::vector<std::string> arguments = Checkpointed(Of(on[rank]), 1500);
+      arguments[0] = "node";
+      arguments[2] = std::to_string(on.size());
+      arguments.back() = "--resume=" + Of(on[rank]);
+      arguments.insert(arguments.end(), {"--planned-nodes=3", "--rendezvous-timeout=10s",
+                                         "--rank=" + std::to_string(rank),
+                                         "--world-size=" + std::to_string(on.size()),
+                                         "--master-addr=127.0.0.1", "--master-port=" + port});
+      nodes.push_back(std::make_unique<GrapevineProcess>(arguments));
+    }
+    std::vector<Ended> ended;
+    for (const auto& node : nodes) {
+      const int exit_code = node->Await();
+      ended.push_back({exit_code, node->output()});
+    }
+    return ended;
+  }
   void ExpectToGoOn() const {
     Nodes nodes = Start(/*resume=*/true);
     for (const auto& node : nodes) EXPECT_EQ(node->Await(), 0) << node->output();
@@ -303,6 +421,34 @@ TEST(Checkpoints, NodesWithDirectoriesOfTheirOwnGoOnFromTheirOwnParts) {
   EXPECT_FALSE(HasCheckpoint(disks.Of(1)));
   disks.ExpectToGoOn();
   EXPECT_FALSE(std::filesystem::exists(disks.Of(2) + "/checkpoints/round-200"));
+}
+
+// Its parts are put together by hand; then each has a copy, as one that is new has none of its own.
+TEST(OtherNodes, OnDisksOfTheirOwnGoOnFromCopies) {
+  const OwnDisks disks;
+  {
+    const OwnDisks::Nodes nodes = disks.Start(/*resume=*/false);
+    ASSERT_TRUE(Eventually([&] { return HasCheckpoint(disks.Of(0)); })) << nodes[0]->output();
+    for (const auto& node : nodes) kill(node->pid(), SIGKILL);
+    for (const auto& node : nodes) node->Await();
+  }
+  namespace fs = std::filesystem;
+  for (const auto& round : fs::directory_iterator(disks.Of(0) + "/checkpoints")) {
+    for (const int rank : {1, 2}) {
+      const std::string part = round.path().filename().string() + "/node-" + std::to_string(rank);
+      const std::string from = disks.Of(rank) + "/checkpoints/" + part + ".safetensors";
+      if (fs::exists(from)) fs::copy(from, round.path());
+    }
+  }
+  const Ended alone = disks.RunAll({0, 1}).back();
+  EXPECT_NE(alone.exit_code, 0);
+  EXPECT_THAT(alone.output,
+              AllOf(HasSubstr("the run goes on from the mean of the models in the checkpoint of "
+                              "round "),
+                    HasSubstr("it does not have that; give it a --resume=DIR with the same")));
+  fs::remove_all(disks.Of(1) + "/checkpoints");
+  fs::copy(disks.Of(0) + "/checkpoints", disks.Of(1) + "/checkpoints", fs::copy_options::recursive);
+  for (const Ended& node : disks.RunAll({0, 1})) EXPECT_EQ(node.exit_code, 0) << node.output;
 }
 
 // A spot instance's notice.

@@ -39,6 +39,7 @@ class ConfigContractTest : public ::testing::TestWithParam<std::string> {
   // What this setting is nothing without.
   std::map<std::string, std::string> Companions() const {
     std::map<std::string, std::string> companions;
+    if (GetParam() == "planned_nodes") companions["resume"] = "run";
     if (!GetParam().starts_with("tls_")) return companions;
     for (const char* name : {"tls_ca", "tls_cert", "tls_key"}) {
       if (GetParam() != name) companions[name] = "file.pem";

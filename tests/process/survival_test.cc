@@ -263,7 +263,7 @@ TEST(SurvivalOfRankZero, ARunWhoseBatchGrowsAtPlateausEndsWithoutIt) {
 
 TEST(SurvivalOf, WhatCannotGoOnIsRefused) {
   for (const std::vector<std::string>& flags : {std::vector<std::string>{"--algorithm=ps"},
-                                                std::vector<std::string>{"--checkpoint-every=10"},
+                                                std::vector<std::string>{"--checkpoint-every=10s"},
                                                 std::vector<std::string>{"--record=events"}}) {
     std::vector<std::string> command = {"train",           "-n2",
                                         "--model=softmax", "--data=synthetic",

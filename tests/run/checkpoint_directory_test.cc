@@ -277,6 +277,19 @@ TEST(Checkpoints, RefuseManifestsThatCannotBe) {
               HasSubstr("a count is none of a run's"));
   EXPECT_THAT(error(good + "nodes { bytes: 1 checksum: 1 bytes_received: 9223372036854775807 }"),
               HasSubstr("a count is none of a run's"));
+  EXPECT_TRUE(ParseManifest("m", good + "members: 1 members: 2 members: 7").ok());
+  for (const char* members :
+       {"members: 1", "members: 1 members: 1 members: 2", "members: -1 members: 1 members: 2",
+        "members: 2 members: 1 members: 3"}) {
+    EXPECT_THAT(error(good + members), HasSubstr("its members are not the nodes"));
+  }
+  EXPECT_TRUE(ParseManifest("m", good + "history { from: 20 workers: 2 }").ok());
+  for (const char* history : {"history { from: 21 workers: 2 }", "history { from: 3 workers: 0 }",
+                              "history { from: -1 workers: 1 }",
+                              "history { from: 3 workers: 2 } history { from: 3 workers: 1 }"}) {
+    EXPECT_THAT(error(good + history), HasSubstr("its history is none of a run's"));
+  }
+  EXPECT_THAT(error(good + "lost_bytes_sent: -1"), HasSubstr("a count is none of a run's"));
   EXPECT_THAT(error(good + "settings { name: 'a' } settings { name: 'a' }"), HasSubstr("twice"));
 }
 

@@ -1,13 +1,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "node/control/coordinated_checkpoints.h"
 
 namespace grapevine {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr Rank kNodes = 3;
@@ -45,7 +48,7 @@ TEST(CheckpointDesk, CompletesOnceAllPartsAreThere) {
   ASSERT_TRUE(complete.has_value());
   EXPECT_EQ(complete->round, 10);
   ASSERT_EQ(complete->parts.size(), 3u);
-  EXPECT_EQ(complete->parts[2].bytes(), 110);
+  EXPECT_EQ(complete->parts.at(2).bytes(), 110);
   EXPECT_FALSE(desk.Take().has_value()) << "once";
 }
 
@@ -96,6 +99,51 @@ TEST(CheckpointDesk, GoesOnWhereTheRunDoes) {
   EXPECT_FALSE(desk.OnPart(0, PartOf(20)).ok()) << "is there already";
   Save(desk, 30);
   EXPECT_EQ(desk.Take()->round, 30) << "evaluations until 20 were there";
+}
+
+std::vector<Rank> RanksIn(const std::optional<CheckpointDesk::Complete>& complete) {
+  std::vector<Rank> ranks;
+  if (!complete) return ranks;
+  for (const auto& [rank, part] : complete->parts) ranks.push_back(rank);
+  return ranks;
+}
+
+TEST(CheckpointDesk, CompletesWithoutThoseWhoAreLost) {
+  CheckpointDesk desk = Desk();
+  Save(desk, 10, 0, 2);
+  EXPECT_FALSE(desk.ready());
+  desk.OnLost(2);
+  EXPECT_THAT(RanksIn(desk.Take()), ElementsAre(0, 1)) << "at once";
+  Save(desk, 30, 0, 2);
+  desk.OnMeasured(30);
+  EXPECT_THAT(RanksIn(desk.Take()), ElementsAre(0, 1));
+}
+
+// Their parts may be of another view than those that are still to come.
+TEST(CheckpointDesk, CountsThoseWhoAreLostLaterOnly) {
+  CheckpointDesk desk = Desk();
+  Save(desk, 10, 1);
+  desk.OnLost(2);
+  EXPECT_TRUE(desk.OnPart(2, PartOf(10)).ok()) << "on its way";
+  EXPECT_FALSE(desk.ready());
+  Save(desk, 10, 0, 1);
+  desk.OnLost(1);
+  EXPECT_THAT(RanksIn(desk.Take()), ElementsAre(0, 1));
+  Save(desk, 30, 0, 1);
+  desk.OnMeasured(30);
+  EXPECT_THAT(RanksIn(desk.Take()), ElementsAre(0));
+}
+
+TEST(CheckpointDesk, ALossMayCompleteSeveral) {
+  CheckpointDesk desk = Desk();
+  desk.OnMeasured(40);
+  for (const Round round : {10, 30, 40}) Save(desk, round, 0, 2);
+  Save(desk, 10, 2);
+  EXPECT_THAT(RanksIn(desk.Take()), ElementsAre(0, 1, 2));
+  desk.OnLost(2);
+  EXPECT_EQ(desk.Take()->round, 30);
+  EXPECT_EQ(desk.Take()->round, 40);
+  EXPECT_FALSE(desk.ready());
 }
 
 TEST(CheckpointDesk, KnowsWhatIsCalledFor) {

@@ -267,6 +267,23 @@ TEST_F(CoordinatorGathering, TellsAllFromWhereTheRunGoesOn) {
   EXPECT_EQ(directives_[1].back().checkpoint_done().round(), 30);
 }
 
+TEST_F(CoordinatorGathering, RefusesANodeWithoutTheMeanAtWhichAllBegin) {
+  CoordinatorOptions options = GoingOnFrom20();
+  options.resumed->set_from_mean(true);
+  options.resumed->mutable_parts(1)->set_checksum(100);
+  coordinator_.emplace(options, now_);
+  Register(1, GoingOn(1, 101));
+  EXPECT_THAT(std::string(coordinator_->verdict().message()),
+              AllOf(HasSubstr("refuses rank 1"),
+                    HasSubstr("the run goes on from the mean of the models in the checkpoint of "
+                              "round 20, which had other nodes, and it does not have that; give it "
+                              "a --resume=DIR with the same checkpoints/round-20 as rank 0's")));
+  coordinator_.emplace(options, now_);
+  Register(0, GoingOn(0, 100));
+  Register(1, GoingOn(1, 100));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
 TEST_F(CoordinatorGathering, RefusesANodeWithoutItsPartOfTheCheckpoint) {
   coordinator_.emplace(GoingOnFrom20(), now_);
   Register(1, GoingOn(1, 100));

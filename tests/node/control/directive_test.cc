@@ -1,5 +1,7 @@
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -166,6 +168,24 @@ TEST(Directive, ARunGoesOnFromWhereItCanHaveBeen) {
   EXPECT_EQ(Objection(directive, growing), "");
   *directive.mutable_roster()->mutable_resumed()->add_settled() = LimitOf(8, 1).round_limit();
   EXPECT_THAT(Objection(directive, growing), HasSubstr("batches of 1 first ones"));
+}
+
+TEST(Directive, WhoHasTrainedFromWhichRoundOnIsInTheOrderOfRounds) {
+  const auto objection = [](std::vector<std::pair<int64_t, int32_t>> history) {
+    control::Directive directive = ResumedRoster();
+    for (const auto& [from, workers] : history) {
+      auto& since = *directive.mutable_roster()->mutable_resumed()->add_history();
+      since.set_from(from);
+      since.set_workers(workers);
+    }
+    return Objection(directive, kGathering);
+  };
+  EXPECT_EQ(objection({{1, 3}, {4, 2}}), "");
+  EXPECT_EQ(objection({{2, 3}, {2, 2}}),
+            "says that 2 workers train from round 2 on, after round 2 of 4");
+  EXPECT_THAT(objection({{-1, 3}}), HasSubstr("from round -1 on"));
+  EXPECT_THAT(objection({{5, 3}}), HasSubstr("from round 5 on"));
+  EXPECT_THAT(objection({{3, 0}}), HasSubstr("that 0 workers"));
 }
 
 TEST(Directive, ANodeHasSentAndReceivedWhatCanBeCounted) {

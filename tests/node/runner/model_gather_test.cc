@@ -1,9 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "node/runner/model_assembly.h"
 #include "random/keyed_random.h"
 #include "tests/node/runner/carried_messages.h"
@@ -61,6 +65,31 @@ INSTANTIATE_TEST_SUITE_P(All, ModelGatherTest,
                          ::testing::Combine(::testing::Values(1, 2, 5),
                                             ::testing::Values(3, 83),  // also without a shard
                                             ::testing::Values(1, 10, 1000)));
+
+TEST(ModelGather, NamesTheServerWhoseWeightsAreNoNumbers) {
+  constexpr Rank kNodes = kWorkers + 2;
+  ReplicaLayout layout;
+  layout.AddParameter("w", {40});
+  for (const int64_t place : {0, 19}) {
+    CarriedMessages<ModelGather> network(kNodes, 1, [&](Rank rank, Transport* transport) {
+      return std::make_unique<ModelGather>(rank, kWorkers, kNodes, &layout, transport, 7);
+    });
+    network.at(0).Add({12, NewSharedVector(40)});
+    ASSERT_TRUE(network.at(0).BeginDue().ok());
+    for (const Rank server : {2, 3}) {
+      const SharedVector weights = NewSharedVector(20);
+      std::ranges::fill(weights.span(), 1.0f);
+      if (server == 3) weights.span()[place] = std::numeric_limits<float>::infinity();
+      network.at(server).Add({12, weights});
+      ASSERT_TRUE(network.at(server).BeginDue().ok());
+    }
+    const absl::Status end = network.RunToAnEnd();
+    EXPECT_EQ(FailureOf(end), Failure::kDiverged) << end;
+    EXPECT_THAT(std::string(end.message()),
+                ::testing::StartsWith("the model of rank 3 after round 12 has NaN or infinite"));
+    EXPECT_FALSE(network.at(0).TakeAverage().has_value());
+  }
+}
 
 TEST(ModelGather, AChunkThatNobodyAskedForIsRefusedByName) {
   ReplicaLayout layout;

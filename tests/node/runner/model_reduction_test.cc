@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "node/runner/model_assembly.h"
 #include "random/keyed_random.h"
 #include "tests/node/runner/carried_messages.h"
@@ -69,6 +72,36 @@ TEST_P(ModelReductionTest, GivesTheMeanAndTheExactDistanceInAnyOrder) {
 INSTANTIATE_TEST_SUITE_P(All, ModelReductionTest,
                          ::testing::Combine(::testing::Values(1, 2, 3, 6, 13),
                                             ::testing::Values(1, 10, 70, 1000)));
+
+// Before the mean of anybody has it.
+TEST(ModelReduction, NamesTheRankWhoseModelHasElementsThatAreNoNumbers) {
+  ReplicaLayout layout;
+  layout.AddParameter("w", {70});
+  layout.AddBuffer("b", {13});
+  constexpr Rank kNodes = 6;
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    for (Rank culprit = 0; culprit < kNodes; ++culprit) {
+      for (const int64_t place : {0, 69, 82}) {
+        SCOPED_TRACE(::testing::Message() << bad << " at " << place << " of rank " << culprit);
+        Network network(kNodes, layout, 10, static_cast<uint64_t>(culprit) + 1);
+        for (Rank rank = 0; rank < kNodes; ++rank) {
+          const SharedVector model = NewSharedVector(layout.size);
+          std::ranges::fill(model.span(), 1.0f);
+          if (rank == culprit) model.span()[place] = bad;
+          network.at(rank).Add({12, model});
+          ASSERT_TRUE(network.at(rank).BeginDue().ok());
+        }
+        const absl::Status end = network.RunToAnEnd();
+        EXPECT_EQ(FailureOf(end), Failure::kDiverged) << end;
+        EXPECT_THAT(std::string(end.message()),
+                    ::testing::StartsWith("the model of rank " + std::to_string(culprit) +
+                                          " after round 12 has NaN or infinite elements"));
+        EXPECT_FALSE(network.at(0).TakeAverage().has_value());
+      }
+    }
+  }
+}
 
 TEST(ModelReduction, RankZeroGivesOutOneAverageAtATimeAndOthersGoOn) {
   ReplicaLayout layout;

@@ -71,6 +71,7 @@ std::string Describe(const RunPlan& plan) {
       plan.checkpoint_every
           ? absl::StrCat(", checkpoints every ", InSeconds(*plan.checkpoint_every))
           : "",
+      plan.saved_every > 0 ? absl::StrCat(", checkpoints every ", plan.saved_every, " rounds") : "",
       plan.target_met_in ? absl::StrCat(", target met in round ", *plan.target_met_in) : "",
       ", latency ", InSeconds(plan.latency), " + ", InSeconds(plan.jitter), ", gradient ",
       InSeconds(plan.gradient), ", evaluation ", InSeconds(plan.evaluation), ", last evaluation ",

@@ -73,6 +73,7 @@ struct RunPlan {
   bool role_moves = false;
   // The run keeps checkpoints, by this time; their parts are nowhere written.
   std::optional<std::chrono::nanoseconds> checkpoint_every;
+  Round saved_every = 0;  // or after so many rounds; 0: not by these
   std::vector<Fault> faults;
 };
 

@@ -121,6 +121,7 @@ void SimulatedCoordinator::Flush() {
   for (const auto& [rank, metrics] : output.metrics) sinks_.on_metrics(rank, metrics);
   if (output.called) sinks_.on_called(*output.called);
   for (const auto& [rank, part] : output.parts) sinks_.on_part(rank, part);
+  for (const Rank lost : output.lost) sinks_.on_lost(lost);
   for (const std::string& notice : output.notices) sinks_.on_notice(notice);
   std::set<Rank> absent;
   for (const auto& [rank, address] : coordinator_.absent()) absent.insert(rank);

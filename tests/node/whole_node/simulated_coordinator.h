@@ -28,6 +28,7 @@ class SimulatedCoordinator {
     std::function<void(const std::string&)> on_notice;
     std::function<void(Round)> on_called;
     std::function<void(Rank, const control::SavedPart&)> on_part;
+    std::function<void(Rank)> on_lost;
   };
 
   // `processes`: by rank; its own is that of the options' own registration.

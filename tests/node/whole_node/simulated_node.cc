@@ -136,6 +136,7 @@ void SimulatedNode::MakeRunner() {
                           return plan().batch_schedule.empty() ? Evaluated(plan(), completed)
                                                                : course_.Evaluated(completed);
                         },
+                    .saved = Saved(),
                     .saves_on_call = plan().checkpoint_every.has_value(),
                     .resilient = plan().resilient,
                     .gradients =
@@ -189,7 +190,7 @@ control::Registration SimulatedNode::Registration() const {
 void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession) {
   reported_.resize(plan().nodes);
   desk_.emplace(CheckpointDeskOptions{
-      .nodes = plan().nodes, .rounds = plan().rounds, .saved = nullptr, .evaluated = [](Round) {
+      .nodes = plan().nodes, .rounds = plan().rounds, .saved = Saved(), .evaluated = [](Round) {
         return false;
       }});
   coordinator_ = std::make_unique<SimulatedCoordinator>(
@@ -213,7 +214,17 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
               },
           .on_notice = [this](const std::string& notice) { Say("notices: " + notice); },
           .on_called = [this](Round round) { desk_->OnCalled(round); },
-          .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); }});
+          .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); },
+          .on_lost =
+              [this](Rank rank) {
+                desk_->OnLost(rank);
+                TakeCheckpoints();
+              }});
+}
+
+std::function<bool(Round)> SimulatedNode::Saved() const {
+  if (plan().saved_every == 0) return nullptr;
+  return [every = plan().saved_every](Round completed) { return completed % every == 0; };
 }
 
 std::optional<CheckpointCallsOptions> SimulatedNode::Checkpoints() const {
@@ -225,11 +236,18 @@ std::optional<CheckpointCallsOptions> SimulatedNode::Checkpoints() const {
 void SimulatedNode::OnPart(Rank rank, const control::SavedPart& part) {
   const absl::Status fits = desk_->OnPart(rank, part);
   CHECK(fits.ok()) << fits;
-  const std::optional<CheckpointDesk::Complete> complete = desk_->Take();
-  if (!complete) return;
-  Say(absl::StrCat("has all of the checkpoint of round ", complete->round));
-  process()->After(nanoseconds(random_.Below(kMaxWriting)),
-                   [this, round = complete->round] { coordinator_->OnCheckpoint(round); });
+  TakeCheckpoints();
+}
+
+void SimulatedNode::TakeCheckpoints() {
+  while (std::optional<CheckpointDesk::Complete> complete = desk_->Take()) {
+    Say(absl::StrCat("has all of the checkpoint of round ", complete->round));
+    // One after the other, as they are written.
+    written_ = std::max(written_, now()) + nanoseconds(random_.Below(kMaxWriting));
+    process()->After(written_ - now(),
+                     [this, round = complete->round] { coordinator_->OnCheckpoint(round); });
+    checkpoints_.push_back(*std::move(complete));
+  }
 }
 
 void SimulatedNode::Start() {

@@ -73,6 +73,8 @@ class SimulatedNode final : public RunObserver {
   const std::vector<Round>& saved() const { return saved_; }
   // Whether it has had rank 0's role.
   bool coordinates() const { return coordinator_ != nullptr; }
+  // At rank 0: the checkpoints that are complete, in order.
+  const std::vector<CheckpointDesk::Complete>& checkpoints() const { return checkpoints_; }
   // At rank 0: the rounds that each rank has reported, in the order of arrival.
   const std::vector<std::vector<Round>>& reported() const { return reported_; }
 
@@ -106,6 +108,9 @@ class SimulatedNode final : public RunObserver {
   std::optional<CheckpointCallsOptions> Checkpoints() const;
   // Rank 0: a node has its part of a checkpoint.
   void OnPart(Rank rank, const control::SavedPart& part);
+  void TakeCheckpoints();
+  // Whether the plan has nodes save by themselves.
+  std::function<bool(Round)> Saved() const;
   RunToken Token() const;
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
@@ -184,6 +189,8 @@ class SimulatedNode final : public RunObserver {
   std::vector<std::vector<Round>> reported_;
   std::vector<Round> saved_;
   std::optional<CheckpointDesk> desk_;  // rank 0's
+  std::vector<CheckpointDesk::Complete> checkpoints_;
+  SteadyTime written_;  // the last of them
 };
 
 }  // namespace grapevine::testing

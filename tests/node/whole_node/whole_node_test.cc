@@ -572,6 +572,39 @@ TEST(WholeNode, AnotherTakesTheRoleOverWhoeverDiesWhen) {
 
 TEST(WholeNode, TheLivingGoOnWhoeverDiesWhen) { ForEverySeed(MortalPlan, ExpectThatTheLivingGoOn); }
 
+RunPlan SavingMortals(uint64_t seed) {
+  RunPlan plan = MortalPlan(seed);
+  plan.saved_every = 1 + static_cast<Round>(seed % 3);
+  return plan;
+}
+
+// All have parts of them who are there at the end, and what these had saved before their last one
+// is complete by then.
+void ExpectCheckpointsOfTheLiving(const RunPlan& plan, SimulatedRun& run) {
+  ExpectThatTheLivingGoOn(plan, run);
+  if (::testing::Test::HasFatalFailure()) return;
+  std::optional<Round> told;
+  const std::vector<CheckpointDesk::Complete>& complete = run.node(0).checkpoints();
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    if (!run.node(rank).ending() || !run.node(rank).ending()->ok()) continue;
+    for (const auto& checkpoint : complete) {
+      ASSERT_TRUE(checkpoint.parts.contains(rank)) << rank << " in round " << checkpoint.round;
+    }
+    const std::vector<Round>& saved = run.node(rank).saved();
+    const Round before = saved.size() < 2 ? 0 : saved[saved.size() - 2];
+    told = std::min(told.value_or(before), before);
+  }
+  ASSERT_TRUE(told.has_value());
+  if (*told == 0) return;
+  ASSERT_FALSE(complete.empty());
+  ASSERT_GE(complete.back().round, *told);
+  ASSERT_TRUE(std::ranges::is_sorted(complete, {}, &CheckpointDesk::Complete::round));
+}
+
+TEST(WholeNode, TheLivingHaveCheckpointsWhoeverDiesWhen) {
+  ForEverySeed(SavingMortals, ExpectCheckpointsOfTheLiving);
+}
+
 TEST(WholeNode, OneThatIsLostEndsAllWithOneVerdict) { ForEverySeed(FatalPlan, ExpectOneVerdict); }
 
 TEST(WholeNode, OneThatIsLostEndsARunWithoutRoundsWithOneVerdict) {

@@ -1,0 +1,150 @@
+#include "experiment/core/other_nodes.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/units.h"
+#include "model/problem/averaged_model.h"
+#include "run/config/config_file.h"
+#include "run/records/output_file.h"
+#include "run/records/run_directory.h"
+
+namespace grapevine {
+namespace {
+
+Rank Servers(const Experiment& experiment) {
+  return experiment.config().nodes() - experiment.workers();
+}
+
+// The ranks of the checkpoint's parts that have a model. Where nodes were lost, nobody is a server.
+std::vector<Rank> WorkersIn(const CheckpointManifest& manifest, const Experiment& experiment) {
+  std::vector<Rank> ranks = MembersOf(manifest);
+  const auto servers = static_cast<size_t>(Servers(experiment));
+  if (manifest.members().empty()) ranks.resize(ranks.size() - std::min(ranks.size(), servers));
+  return ranks;
+}
+
+absl::StatusOr<SharedVector> ModelIn(const Checkpoint& checkpoint, Rank rank, int64_t size) {
+  ASSIGN_OR_RETURN(SharedVector model, ReadModelInPart(checkpoint, rank));
+  if (model.size == size) return model;
+  return InputError(NodePartPath(checkpoint.path, rank),
+                    absl::StrCat("has a model of ", model.size, " elements, of ", size));
+}
+
+// Those from this one on whose folders are here.
+std::vector<Rank> RanksIn(const std::string& run, Rank from) {
+  std::vector<Rank> ranks;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(run, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    Rank rank = 0;
+    const bool is_nodes =
+        name.starts_with("node-") && absl::SimpleAtoi(name.substr(name.find('-') + 1), &rank);
+    if (is_nodes && rank >= from) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+absl::Status RetireNode(const std::string& folder, Round round) {
+  RETURN_IF_ERROR(AsOutputStatus(KeepLinesUntil(MetricsPath(folder), round).status()));
+  std::error_code error;
+  const std::string model = absl::StrCat(folder, "/model.safetensors");
+  std::filesystem::remove(model, error);
+  return error ? OutputFolderError(error, "remove", model) : absl::OkStatus();
+}
+
+}  // namespace
+
+bool BeginsAtMean(const Checkpoint& checkpoint, const Experiment& experiment) {
+  const CheckpointManifest& manifest = checkpoint.manifest;
+  return !manifest.members().empty() || manifest.nodes_size() != experiment.config().nodes();
+}
+
+absl::StatusOr<SharedVector> MeanOf(const Checkpoint& checkpoint, const Experiment& experiment) {
+  const ReplicaLayout& layout = experiment.layout();
+  if (checkpoint.manifest.has_model()) {
+    SharedVector mean = NewSharedVector(layout.size);
+    RETURN_IF_ERROR(ReadModelPart(checkpoint, layout, mean.data.get()));
+    return mean;
+  }
+  const std::vector<Rank> workers = WorkersIn(checkpoint.manifest, experiment);
+  if (workers.empty()) {
+    return InputError(checkpoint.path, "has no node with a model to go on from");
+  }
+  ASSIGN_OR_RETURN(
+      const AveragedModel average,
+      AverageFetched(layout, checkpoint.manifest.round(), static_cast<Rank>(workers.size()),
+                     [&](Rank place) { return ModelIn(checkpoint, workers[place], layout.size); }));
+  return average.model;
+}
+
+EarlierTraffic TrafficUntil(const Checkpoint& checkpoint, const Experiment& experiment) {
+  const CheckpointManifest& manifest = checkpoint.manifest;
+  EarlierTraffic traffic{.nodes = std::vector<EarlierTraffic::Node>(experiment.config().nodes()),
+                         .lost_bytes_sent = manifest.lost_bytes_sent()};
+  const Rank workers = experiment.workers();
+  const std::vector<Rank> had = WorkersIn(manifest, experiment);
+  for (const Rank then : MembersOf(manifest)) {
+    const CheckpointPart& part = PartOf(manifest, then);
+    const bool works = std::ranges::binary_search(had, then);
+    // A server is the one of the same number now.
+    const Rank now = works ? then : workers + (then - static_cast<Rank>(had.size()));
+    if (now < (works ? workers : experiment.config().nodes())) {
+      traffic.nodes[now] = {part.bytes_sent(), part.bytes_received()};
+    } else {
+      const int64_t lost = traffic.lost_bytes_sent;  // of what can be counted, it stays so
+      traffic.lost_bytes_sent =
+          std::min(kMostCounted - part.bytes_sent(), lost) + part.bytes_sent();
+    }
+  }
+  return traffic;
+}
+
+std::vector<RunPlan::Living> WorkersSince(const Checkpoint& checkpoint,
+                                          const Experiment& experiment) {
+  std::vector<RunPlan::Living> workers;
+  for (const CheckpointWorkers& since : checkpoint.manifest.history()) {
+    workers.push_back({since.from(), since.workers()});
+  }
+  if (!BeginsAtMean(checkpoint, experiment)) return workers;
+  const Round begin = checkpoint.manifest.round();
+  if (!workers.empty() && workers.back().from == begin) workers.pop_back();
+  workers.push_back({begin, experiment.workers()});
+  return workers;
+}
+
+RunPlan PlanFrom(const Checkpoint& checkpoint, const Experiment& experiment) {
+  RunPlan plan = experiment.plan();
+  for (const auto& [from, workers] : WorkersSince(checkpoint, experiment)) {
+    plan = plan.Among(from, workers);
+  }
+  return plan;
+}
+
+void AddHistory(const RunPlan& plan, CheckpointManifest* manifest) {
+  for (const RunPlan::Living& since : plan.living) {
+    if (since.from > manifest->round()) break;
+    CheckpointWorkers& workers = *manifest->add_history();
+    workers.set_from(since.from);
+    workers.set_workers(since.workers);
+  }
+}
+
+absl::Status ChangeNodesOf(const std::string& run, const Checkpoint& checkpoint,
+                           const Experiment& experiment) {
+  RETURN_IF_ERROR(WriteOutputFile(ConfigPath(run), ConfigFileText(experiment.config())));
+  const Round begin = checkpoint.manifest.round();
+  for (const Rank rank : RanksIn(run, experiment.config().nodes())) {
+    RETURN_IF_ERROR(RetireNode(NodeDirectory(run, rank), begin));
+    // Others will write into the same folders.
+    RETURN_IF_ERROR(RemoveNodeParts(run, rank, [begin](Round round) { return round <= begin; }));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine
