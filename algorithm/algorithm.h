@@ -58,9 +58,10 @@ class Algorithm {
   // in round(), for good.
   virtual void GiveUp(Host&) {}
 
-  // Before the last VisitState of an algorithm that rests: takes in what it has received for rounds
-  // that it will not do, so that its state includes no messages.
-  virtual void Settle(Host&) {}
+  // Before the last VisitState of an algorithm that rests with this model: takes in what it has
+  // received for rounds that it will not do, so that its state includes no messages. Returns the
+  // model with that.
+  virtual Vec Settle(Vec model, Host&) { return model; }
 
   // Whether the algorithm must hear of an event though its rounds are held up, for the sake of
   // memory, say: what they wait for may be a node that waits for this one to hear it. At most one

@@ -96,6 +96,9 @@ Round StepsBetweenExchanges(std::string_view spec);
 // Whether nodes can go on without those that are lost. False for an algorithm that this program
 // does not know.
 bool IsResilient(std::string_view spec);
+// Whether others may come in, in the places of those that are lost, at the mean of the rest's
+// replicas: not where all must have the same replicas and optimizer's states.
+bool TakesNewcomers(std::string_view spec);
 // The names of those of which some variant is.
 std::vector<std::string> ResilientAlgorithms();
 

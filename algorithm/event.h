@@ -17,12 +17,16 @@ namespace grapevine {
 // state, with the host's initial replica and nothing else. With one it has its state show all that
 // it has begun with, to be overwritten (Algorithm::VisitState): it goes on as the instance did of
 // which that is the state.
+//
+// With a view, whose first round this is, it comes into a run that is under way, as one of its
+// newcomers; only an algorithm whose members change can (membership/resilient_algorithm.h).
 struct Start {
   Round round = 0;
   StateVisitor* state = nullptr;  // during the event
   // Where members may be lost: the latest round in which any of them begins. One that begins before
   // it is behind; only those can be whose rounds need all members (Algorithm::needs_all).
   std::optional<Round> latest = std::nullopt;
+  const View* joins = nullptr;  // outlives the algorithm
 };
 // A posted message has arrived, complete, in its buffer.
 struct Received {
@@ -75,7 +79,7 @@ struct RoundLimit {
   Round limit;
 };
 
-// A member is lost. The node says how far it may go without being asked again (Host::Promise), and
+// Members change. The node says how far it may go without being asked again (Host::Promise), and
 // goes no further until the view that follows. One of an earlier ballot may still come.
 struct Prepare {
   uint32_t ballot = 0;
@@ -83,7 +87,8 @@ struct Prepare {
 };
 // Who is in the run from round view->from on, which is no less than what any member has promised.
 // From this event on, posts for messages of those who are not end in Lost, but for what is on its
-// way, and sends to them in an undelivered Sent, also those that are requested later.
+// way, and sends to them in an undelivered Sent, also those that are requested later. Its newcomers
+// are there once the view has begun here (Host::BeginView).
 struct ViewChanged {
   const View* view;  // outlives the algorithm
 };

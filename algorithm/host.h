@@ -99,6 +99,9 @@ class Host {
   // no round after `round` begins here, or, where rounds need all members (Algorithm::needs_all),
   // ends here; -1: none.
   virtual void Promise(uint32_t ballot, Round round) {}
+  // Likewise: the view begins here. From now on messages are exchanged with its newcomers, unless a
+  // later view without them has come already.
+  virtual void BeginView(const View& view) {}
 
   // Round `completed` is over and `model` is this node's model: metrics are taken and state can
   // be exported here. Never a barrier. A node without a whole model (a parameter server) passes

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -14,7 +15,9 @@
 
 namespace grapevine {
 
-// A node's name for as long as the run lasts, never given to another: its rank in the first view.
+// A node's name for as long as the run lasts: its rank in the first view. One that was left out may
+// come in again, as another process that knows nothing of the last one; everybody left has then
+// heard of a view without it in between.
 using Member = int32_t;
 
 struct View {
@@ -22,6 +25,8 @@ struct View {
   Round from = 0;               // its first round
   std::vector<Member> members;  // ascending; a rank is a position here
   uint32_t ballot = 0;          // under which it was agreed upon (event.h, Prepare)
+  // Those of the members that come in with this view, ascending (membership/admission.h).
+  std::vector<Member> newcomers = {};
 
   Rank size() const { return static_cast<Rank>(members.size()); }
   // The position of a member; none for one that is not in this view.
@@ -29,6 +34,14 @@ struct View {
     const auto found = std::ranges::lower_bound(members, member);
     if (found == members.end() || *found != member) return std::nullopt;
     return static_cast<Rank>(found - members.begin());
+  }
+
+  bool IsNewcomer(Member member) const { return std::ranges::binary_search(newcomers, member); }
+  // The members that have been in the run before: they have replicas.
+  std::vector<Member> Veterans() const {
+    std::vector<Member> veterans;
+    std::ranges::set_difference(members, newcomers, std::back_inserter(veterans));
+    return veterans;
   }
 
   bool operator==(const View&) const = default;

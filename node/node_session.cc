@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<std::string>> Dialled(const control::Roster& roster,
 
 // By what rank 0 is known where it is looked for.
 std::vector<std::string> KnownAs(const NodeSessionOptions& options) {
-  if (options.rank != 0) return {};
+  if (!Begins(options)) return {};
   return {kCoordinatorService, ServiceOfRun(options.run_id)};
 }
 
@@ -107,7 +107,7 @@ absl::Status NodeSession::Listen() {
   services.push_back([this](grpc::ServerBuilder& builder) {
     ApplyServerArguments(builder, IsLoopback(options_.bind.host));
   });
-  if (options_.rank == 0) {
+  if (begins()) {
     coordinator_ = MakeCoordinator(std::nullopt);
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
@@ -124,7 +124,7 @@ absl::Status NodeSession::Listen() {
   advertised_ = AdvertisedAddress(options_.advertise, server_->address());
   RETURN_IF_ERROR(callbacks_.on_listening(server_->address()));
   rendezvous_deadline_ = Clock::now() + options_.rendezvous_timeout;
-  return options_.rank == 0 ? Announce() : absl::OkStatus();
+  return begins() ? Announce() : absl::OkStatus();
 }
 
 CoordinatorOptions NodeSession::Coordination(std::optional<SuccessionOptions> succession) const {
@@ -135,6 +135,9 @@ CoordinatorOptions NodeSession::Coordination(std::optional<SuccessionOptions> su
           .resilient = options_.resilient,
           .min_nodes = options_.min_nodes,
           .role_moves = role() != nullptr,
+          .elapsed = succession ? Clock::now() - began_
+                                : std::chrono::nanoseconds(
+                                      options_.resumed ? options_.resumed->time_ns() : 0),
           .succession = std::move(succession),
           .budget = options_.budget,
           .checkpoints = options_.checkpoints,
@@ -153,6 +156,7 @@ std::unique_ptr<GrpcCoordinatorService> NodeSession::MakeCoordinator(
                                     .on_part = callbacks_.on_part,
                                     .on_gathered = callbacks_.on_gathered,
                                     .on_lost = callbacks_.on_lost,
+                                    .on_newcomer = callbacks_.on_newcomer,
                                     .on_called = callbacks_.on_called},
       options_.token, options_.credentials.names());
 }
@@ -173,8 +177,12 @@ absl::Status NodeSession::Announce() {
 }
 
 absl::StatusOr<FoundCoordinator> NodeSession::FindCoordinator() {
+  // The role may have moved.
+  if (options_.joins && role() != nullptr) {
+    return options_.role->Find(rendezvous_deadline_, [this] { return Ended(); });
+  }
   if (options_.discovery == nullptr) return FoundCoordinator{options_.coordinator, ""};
-  if (options_.rank == 0) {
+  if (begins()) {
     // For nodes of its own machine, and of that alone.
     HostAddress own = server_->address();
     if (IsEverywhere(own.host)) own.host = "127.0.0.1";
@@ -193,6 +201,7 @@ control::Registration NodeSession::Registration() const {
   for (const control::Agreement& agreement : options_.agreements) {
     *registration.add_agreements() = agreement;
   }
+  registration.set_joins(options_.joins);
   registration.mutable_parts()->Assign(options_.parts.begin(), options_.parts.end());
   return registration;
 }
@@ -214,7 +223,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
 }
 
 GrpcControlClient::Dial NodeSession::Redial() {
-  if (options_.rank == 0) return {};
+  if (begins()) return {};
   return [this]() -> std::shared_ptr<grpc::Channel> {
     const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = ControlChannel();
     return channel.ok() ? *channel : nullptr;
@@ -238,6 +247,7 @@ absl::Status NodeSession::Join() {
   {
     MutexLock lock(place_mutex_);
     coordinator_at_ = found;
+    holder_ = std::clamp<Rank>(found.rank, 0, options_.size - 1);  // a store may say anything
   }
   ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel, ControlChannel());
   control_ = std::make_unique<GrpcControlClient>(
@@ -251,13 +261,22 @@ absl::Status NodeSession::Join() {
                          .resilient = options_.resilient,
                          .saves_on_call = options_.checkpoints.has_value(),
                          .role_moves = door_ != nullptr,
-                         .rank = options_.rank},
+                         .rank = options_.rank,
+                         .holder = Holder()},
       options_.token, Redial());
   ASSIGN_OR_RETURN(control::Roster roster, AwaitRoster());
-  ASSIGN_OR_RETURN(addresses_, Dialled(roster, found.address));
+  ASSIGN_OR_RETURN(std::vector<std::string> addresses, Dialled(roster, found.address));
   run_id_ = roster.run_id();
-  transport_->Join(roster.run_id(), addresses_);
+  transport_->Join(roster.run_id(), addresses);
+  {
+    MutexLock lock(place_mutex_);
+    addresses_ = std::move(addresses);
+  }
   if (roster.has_resumed()) Settle(roster.resumed());
+  began_ =
+      Clock::now() - std::chrono::nanoseconds(roster.has_joined() ? roster.joined().time_ns()
+                                                                  : roster.resumed().time_ns());
+  if (roster.has_joined()) ComeIn(roster.joined());
   SetLimit(roster.round_limit(),
            !options_.budget && !options_.settles_last && roster.round_limit() >= options_.rounds,
            /*growth=*/1);
@@ -270,6 +289,28 @@ void NodeSession::Settle(const control::Resumed& resumed) {
   if (!callbacks_.on_settled) return;
   for (const control::RoundLimit& settled : resumed.settled()) {
     callbacks_.on_settled(settled.limit(), settled.growth());
+  }
+}
+
+void NodeSession::ComeIn(const control::Joined& joined) {
+  for (const control::RoundLimit& settled : joined.settled()) {
+    if (callbacks_.on_settled) callbacks_.on_settled(settled.limit(), settled.growth());
+  }
+  std::vector<View> views;
+  for (const control::View& before : joined.before()) views.push_back(ViewOf(before));
+  views.push_back(ViewOf(joined.view()));
+  callbacks_.on_joined(views, std::chrono::nanoseconds(joined.time_ns()));
+  runner_->ComeIn(views.back(), joined.view().lead());
+}
+
+void NodeSession::Expect(const control::View& view) {
+  for (const control::Newcomer& newcomer : view.newcomers()) {
+    MutexLock lock(place_mutex_);
+    const absl::StatusOr<HostAddress> told = ParseHostAddress(newcomer.address());
+    if (!told.ok()) continue;  // it has been looked at: CheckDirective
+    std::string& address = addresses_[newcomer.rank()];
+    address = FormatHostAddress(DialledAddress(*told, coordinator_at_.address));
+    transport_->Expect(newcomer.rank(), newcomer.process(), address);
   }
 }
 
@@ -333,6 +374,7 @@ void NodeSession::OnDecree(const control::Directive& decree) {
   if (door_ != nullptr && view.lead() == options_.rank && !std::exchange(leads_, true)) {
     callbacks_.on_evaluations_from(view.has_again() ? view.again() : view.from() + 1);
   }
+  Expect(view);
   runner_->ChangeView(ViewOf(view), view.has_again() ? std::optional(view.again()) : std::nullopt,
                       view.lead());
 }
@@ -385,10 +427,11 @@ void NodeSession::GoOnWith(const MovingRole::Holder& holder, const absl::Status&
       return Interrupt(std::move(status));
     }
   }
-  const std::string& address = addresses_[holder.rank];
-  absl::StatusOr<HostAddress> parsed = ParseHostAddress(address);
+  std::string address;
   {
     MutexLock lock(place_mutex_);
+    address = addresses_[holder.rank];
+    absl::StatusOr<HostAddress> parsed = ParseHostAddress(address);
     holder_ = holder.rank;
     if (parsed.ok()) coordinator_at_ = {*std::move(parsed), ""};
   }
@@ -399,7 +442,12 @@ absl::Status NodeSession::TakeRole() {
   LOG(WARNING) << "rank " << options_.rank << " takes over the role of rank " << Holder();
   role()->OnSuperseded([this](const absl::Status& why) { Interrupt(why); });
   RETURN_IF_ERROR(callbacks_.on_role());
-  coordinator_ = MakeCoordinator(SuccessionOptions{.lost = Holder(), .addresses = addresses_});
+  SuccessionOptions succession;
+  {
+    MutexLock lock(place_mutex_);
+    succession = {.lost = holder_, .addresses = addresses_};
+  }
+  coordinator_ = MakeCoordinator(std::move(succession));
   door_->Open(coordinator_.get());
   server_->Offer({kCoordinatorService, ServiceOfRun(run_id_)});
   return absl::OkStatus();

@@ -65,6 +65,8 @@ struct NodeSessionOptions {
   // 0 has its last evaluation (ExtendRoundLimit).
   bool resilient = false;
   Rank min_nodes = 1;  // that go on; fewer end
+  // This node may come into a run that is under way.
+  bool joins = false;
   bool settles_last = false;
   // If the run keeps checkpoints; when it calls for them is rank 0's.
   std::optional<CheckpointCallsOptions> checkpoints;
@@ -76,6 +78,11 @@ struct NodeSessionOptions {
   // What goes wrong with its edges on purpose; null: nothing.
   std::shared_ptr<EdgeFaults> faults = nullptr;
 };
+
+// Rank 0 does, but one that comes later.
+inline bool Begins(const NodeSessionOptions& options) {
+  return options.rank == 0 && !options.joins;
+}
 
 struct NodeSessionCallbacks {
   // The server listens at this address: local launchers hand rank 0's port to the others.
@@ -93,6 +100,12 @@ struct NodeSessionCallbacks {
   std::function<void(Rank, const control::SavedPart&)> on_part = {};
   // On rank 0: the run goes on without this node.
   std::function<void(Rank)> on_lost = [](Rank) {};
+  // Likewise: with another process in its place, after this round.
+  std::function<void(Rank, Round)> on_newcomer = [](Rank, Round) {};
+  // This node comes into a run that is under way; before on_start. `views`: those that are known,
+  // the one with which it comes in is the last.
+  std::function<void(const std::vector<View>& views, std::chrono::nanoseconds since_start)>
+      on_joined = {};
   // All nodes have theirs. From the client's thread: must not wait.
   std::function<void(Round)> on_checkpoint = [](Round) {};
   // On rank 0: all nodes are there, and none has heard so. From any thread; may take a moment.
@@ -167,6 +180,10 @@ class NodeSession {
   void StartControl();
   // What the run had settled before it goes on.
   void Settle(const control::Resumed& resumed);
+  // The run is under way.
+  void ComeIn(const control::Joined& joined);
+  // Other processes are in the place of members that were left out.
+  void Expect(const control::View& view);
   void SetLimit(Round limit, bool final, int64_t growth);
   // Why the run has ended for this node; OK while it has not, or if it ended well.
   absl::Status Ended();
@@ -198,7 +215,9 @@ class NodeSession {
   MovingRole* role() const;
   // Who had the role last, as far as this node knows.
   Rank Holder() const;
-  const std::string& RunId() const { return options_.rank == 0 ? options_.run_id : run_id_; }
+  // Whether this node begins the run, as its first coordinator.
+  bool begins() const { return Begins(options_); }
+  const std::string& RunId() const { return begins() ? options_.run_id : run_id_; }
   void OnAllDone();
   // What ended the run for this node: `symptom` may be only a consequence.
   absl::Status Cause(const absl::Status& symptom);
@@ -212,8 +231,8 @@ class NodeSession {
   const uint64_t process_;  // tells it from another one with its rank
 
   HostAddress advertised_;
-  std::string run_id_;                  // once it has joined
-  std::vector<std::string> addresses_;  // likewise, by rank
+  std::string run_id_;                           // once it has joined
+  std::chrono::steady_clock::time_point began_;  // the run, not this process
   std::chrono::steady_clock::time_point rendezvous_deadline_;
   std::unique_ptr<GrpcTransport> transport_;
   std::unique_ptr<GrpcCoordinatorService> coordinator_;  // where this node has the role
@@ -237,8 +256,9 @@ class NodeSession {
 
   // Taken under the control client's lock; no other is under it.
   mutable Mutex place_mutex_;
-  FoundCoordinator coordinator_at_ ABSL_GUARDED_BY(place_mutex_);  // once it is known
-  Rank holder_ ABSL_GUARDED_BY(place_mutex_) = 0;                  // whose it is
+  FoundCoordinator coordinator_at_ ABSL_GUARDED_BY(place_mutex_);     // once it is known
+  Rank holder_ ABSL_GUARDED_BY(place_mutex_) = 0;                     // whose it is
+  std::vector<std::string> addresses_ ABSL_GUARDED_BY(place_mutex_);  // by rank, once it has joined
   bool leads_ = false;  // the models of a view are put together here; the client's thread
   std::thread seeker_;
 };

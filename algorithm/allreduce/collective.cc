@@ -183,7 +183,7 @@ bool Collective::SendLevel(Host& host) {
   for (size_t range = 0; range < step.sent.size(); ++range) {
     if ((messages >> range & 1) == 0) continue;
     const Tag tag = StepTag(sum_, sent_levels_, range);
-    const SendId id = host.Send(step.to, tag, Own(step.sent[range]));
+    const SendId id = host.Send(step.to, tag, Own(step.sent[range], host));
     unsent_.push_back({.id = id, .message = {step.to, tag}, .source = source_});
   }
   ++sent_levels_;
@@ -232,7 +232,7 @@ void Collective::Add(const AllreduceStep::Ranges& received, const Slot& slot, Ho
   int64_t arrived = slot.begin;
   for (const ElementRange& range : received) {
     if (range.size() == 0) continue;
-    const Term terms[] = {{1.0, {scratch_, arrived, range.size()}}, {1.0, Own(range)}};
+    const Term terms[] = {{1.0, {scratch_, arrived, range.size()}}, {1.0, Own(range, host)}};
     host.Combine(Slice(into_, range), terms);
     arrived += range.size();
   }
@@ -241,7 +241,7 @@ void Collective::Add(const AllreduceStep::Ranges& received, const Slot& slot, Ho
 void Collective::AddBeside(Slot& slot, bool last, Host& host) {
   const Part arrived = {scratch_, slot.begin, elements_};
   const Part sum = last ? into_ : arrived;
-  const Term terms[] = {{1.0, arrived}, {1.0, Own({0, elements_})}};
+  const Term terms[] = {{1.0, arrived}, {1.0, Own({0, elements_}, host)}};
   host.Combine(sum, terms);
   slot_sum_ = sum;
   if (last) MarkMade({0, elements_});
@@ -249,15 +249,30 @@ void Collective::AddBeside(Slot& slot, bool last, Host& host) {
   FreeIfUnused(std::exchange(source_, last ? nullptr : &slot));
 }
 
-Part Collective::Own(const ElementRange& range) const {
+Part Collective::Own(const ElementRange& range, Host& host) {
   if (source_ != nullptr) return Slice(slot_sum_, range);
-  // Ranges are made as they are sent, or as parts of it.
   auto made = made_.lower_bound(range.end);
   const bool there = made != made_.begin() && (--made)->second > range.begin;
   if (!there) return Slice(data_, range);
-  CHECK(made->first <= range.begin && range.end <= made->second)
-      << schedule_->name() << " sends at once what has been added to and what has not";
+  if (range.begin < made->first || made->second < range.end) MakeRest(range, host);
   return Slice(into_, range);
+}
+
+void Collective::MakeRest(const ElementRange& range, Host& host) {
+  int64_t begin = range.begin;
+  while (begin < range.end) {
+    const auto next = made_.upper_bound(begin);
+    if (next != made_.begin() && std::prev(next)->second > begin) {
+      begin = std::prev(next)->second;
+      continue;
+    }
+    const ElementRange rest{begin,
+                            next == made_.end() ? range.end : std::min(next->first, range.end)};
+    const Term own{1.0, Slice(data_, rest)};
+    host.Combine(Slice(into_, rest), {&own, 1});
+    MarkMade(rest);
+    begin = rest.end;
+  }
 }
 
 void Collective::MarkMade(const ElementRange& range) {

@@ -149,8 +149,11 @@ class Collective {
   bool Complete(const AllreduceStep::Ranges& sent) const;
   // Takes in what the next level receives; false while some of it has not arrived.
   bool TakeInLevel(Host& host);
-  // Where this rank's own sum of these elements is.
-  Part Own(const ElementRange& range) const;
+  // Where this rank's own sum of these elements is: all in one place.
+  Part Own(const ElementRange& range, Host& host);
+  // Copies what is not made yet of a range of which some is: it goes in one message, in
+  // halving-doubling on seven ranks.
+  void MakeRest(const ElementRange& range, Host& host);
   // It is in into_.
   void MarkMade(const ElementRange& range);
   // Whether the sum may be written where it goes. The last exchange's goes where this rank's own

@@ -45,13 +45,13 @@ void LocalSgd::GiveUp(Host& host) {
   RestIfGivenUp(host);
 }
 
-void LocalSgd::Settle(Host& host) {
+Vec LocalSgd::Settle(Vec, Host& host) {
   const Averaging::Terms mix = parts_.averaging->Settle(replica_, host);
-  if (mix.empty()) return;
+  if (mix.empty()) return replica_;
   const Vec mixed = host.New(host.replica_size(), "the mixed replica");
   host.Combine(host.Whole(mixed), mix);
   for (const Term& term : mix) host.Drop(term.part.vector);
-  replica_ = mixed;
+  return replica_ = mixed;
 }
 
 void LocalSgd::RestIfGivenUp(Host& host) {

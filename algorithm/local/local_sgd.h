@@ -43,7 +43,7 @@ class LocalSgd final : public Algorithm {
   absl::Status VisitState(StateVisitor& state, Host& host) override;
   bool needs_all() const override { return parts_.averaging->needs_all(); }
   void GiveUp(Host& host) override;
-  void Settle(Host& host) override;
+  Vec Settle(Vec model, Host& host) override;
   Round round() const override { return round_; }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers(Round from, Round to) const override {

@@ -140,23 +140,108 @@ absl::Status ResilientAlgorithm::On(const Event& event, Host& host) {
   } else if (const auto* offered = std::get_if<Offered>(&event); offered && needs_all()) {
     RETURN_IF_ERROR(OnOffer(*offered));
   } else if (const auto* start = std::get_if<Start>(&event)) {
-    started_ = true;
-    limit_ = start->round;
-    Start first = *start;
-    first.latest = start->round;
-    RETURN_IF_ERROR(Forward(first));
-    GiveUpIfAsked();
+    RETURN_IF_ERROR(OnStart(*start));
   } else {
-    RETURN_IF_ERROR(Forward(event));
+    ASSIGN_OR_RETURN(const bool taken, OnAdmission(event));
+    if (!taken) RETURN_IF_ERROR(Forward(event));
+    EndDonations();
   }
+  if (reception_ && reception_->complete()) RETURN_IF_ERROR(BeginFirstView());
   RETURN_IF_ERROR(Advance());
   while (MayBeginNextView()) {
     RETURN_IF_ERROR(BeginNextView());
     RETURN_IF_ERROR(Advance());
   }
-  const bool done = instance_->round() >= run_limit_ && !given_up_;
-  if (done && resting_) host.Rest(*resting_);
+  const bool done = instance_ && instance_->round() >= run_limit_ && !given_up_;
+  if (done && resting_ && donations_.empty()) host.Rest(*resting_);
   return absl::OkStatus();
+}
+
+absl::Status ResilientAlgorithm::OnStart(const Start& event) {
+  limit_ = event.round;
+  if (event.joins == nullptr) {
+    started_ = true;
+    Start first = event;
+    first.latest = event.round;
+    RETURN_IF_ERROR(Forward(first));
+    GiveUpIfAsked();
+    return absl::OkStatus();
+  }
+  instance_.reset();
+  view_ = *event.joins;
+  asked_ = agreed_ = view_.ballot;
+  if (!view_.IsNewcomer(options_.self)) {
+    return absl::InternalError(
+        absl::StrCat("member ", options_.self, " does not come in with view ", view_.epoch));
+  }
+  host_->BeginView(view_);
+  reception_.emplace(view_).Begin(*host_);
+  return absl::OkStatus();
+}
+
+void ResilientAlgorithm::BeginDonation() {
+  if (view_.newcomers.empty()) return;
+  Donation& donation = donations_.emplace_back(view_, options_.self);
+  for (const View& later : next_) donation.OnView(later);
+  donation.Begin(*resting_, *host_);
+}
+
+void ResilientAlgorithm::EndDonations() {
+  std::erase_if(donations_, [](const Donation& donation) { return donation.over(); });
+}
+
+std::list<Donation>::iterator ResilientAlgorithm::FindDonation(const Tag& tag) {
+  return std::ranges::find_if(
+      donations_, [&tag](const Donation& donation) { return donation.epoch() == tag.index; });
+}
+
+absl::StatusOr<bool> ResilientAlgorithm::OnAdmission(const Event& event) {
+  if (needs_all()) return false;  // nobody comes in
+  const auto take = [this](const auto& message) -> absl::StatusOr<bool> {
+    if (!IsOfAdmission(message.tag)) return false;
+    if (reception_ && message.tag.index == view_.epoch) {
+      RETURN_IF_ERROR(reception_->On(message));
+      return true;
+    }
+    const auto donation = FindDonation(message.tag);
+    if (donation == donations_.end()) {
+      return absl::InternalError(absl::StrCat("rank ", message.from, ": ", Describe(message.tag),
+                                              " is of no admission that is under way here"));
+    }
+    RETURN_IF_ERROR(donation->On(message, *host_));
+    return true;
+  };
+  if (const auto* received = std::get_if<Received>(&event)) return take(*received);
+  if (const auto* lost = std::get_if<Lost>(&event)) return take(*lost);
+  const auto* left = std::get_if<Left>(&event);
+  const auto* sent = std::get_if<Sent>(&event);
+  if (left == nullptr && sent == nullptr) return false;
+  const SendId id = left != nullptr ? left->id : sent->id;
+  const auto donation = std::ranges::find_if(
+      donations_, [id](const Donation& donation) { return donation.Sends(id); });
+  if (donation == donations_.end()) return false;
+  if (sent != nullptr) donation->On(*sent);
+  return true;
+}
+
+absl::Status ResilientAlgorithm::BeginFirstView() {
+  received_ = reception_->Take();
+  reception_.reset();
+  ASSIGN_OR_RETURN(instance_, options_.make(view_, *view_.RankOf(options_.self)));
+  started_ = true;
+  RETURN_IF_ERROR(Forward(Start{.round = view_.from, .latest = view_.from}));
+  if (received_) host_->Drop(*std::exchange(received_, std::nullopt));
+  return absl::OkStatus();
+}
+
+// Where the whole is wanted, it is the instance's from then on.
+Vec ResilientAlgorithm::InitialReplica(ReplicaRange range) {
+  if (!received_) return host_->InitialReplica(range);
+  if (range.size == host_->replica_size()) return *std::exchange(received_, std::nullopt);
+  const Vec part = host_->New(range.size, "the replica to begin with");
+  const Term received{1.0, {*received_, range.offset, range.size}};
+  host_->Combine({part, 0, range.size}, {&received, 1});
+  return part;
 }
 
 absl::Status ResilientAlgorithm::OnPrepare(const Prepare& event) {
@@ -194,6 +279,7 @@ absl::Status ResilientAlgorithm::OnView(const View& view) {
   agreed_ = std::max(agreed_, view.ballot);
   std::erase_if(offers_, [&](const auto& offer) { return !view.RankOf(offer.first.first); });
   GiveUpIfAsked();
+  for (Donation& donation : donations_) donation.OnView(view);
   return absl::OkStatus();
 }
 
@@ -293,12 +379,14 @@ bool ResilientAlgorithm::MayBeginNextView() const {
 
 absl::Status ResilientAlgorithm::BeginNextView() {
   CarriedState carried(this);
-  instance_->Settle(*this);
+  resting_ = instance_->Settle(*resting_, *this);
   RETURN_IF_ERROR(instance_->VisitState(carried, *this));
   limit_ = round();
   do {  // an instance that was given up may have others behind it that need not begin
     view_ = std::move(next_.front());
     next_.pop_front();
+    host_->BeginView(view_);
+    BeginDonation();
     ASSIGN_OR_RETURN(instance_, options_.make(view_, *view_.RankOf(options_.self)));
   } while (given_up_ && !next_.empty());
   given_up_ = false;
@@ -310,16 +398,23 @@ absl::Status ResilientAlgorithm::BeginNextView() {
 
 absl::Status ResilientAlgorithm::VisitState(StateVisitor& state, Host& host) {
   host_ = &host;
+  if (!instance_) return absl::FailedPreconditionError("this node has no state yet: it comes in");
   return instance_->VisitState(state, *this);
 }
 
 std::vector<Waiting> ResilientAlgorithm::waiting_for() const {
+  if (!instance_) return reception_ ? reception_->waiting_for() : std::vector<Waiting>();
   std::vector<Waiting> waiting = instance_->waiting_for();
   for (Waiting& message : waiting) message.peer = MemberOf(message.peer);
+  if (!resting_) return waiting;
+  for (const Donation& donation : donations_) {
+    for (const Waiting& message : donation.waiting_for()) waiting.push_back(message);
+  }
   return waiting;
 }
 
 std::vector<Rank> ResilientAlgorithm::Peers(Round from, Round to) const {
+  if (!instance_) return view_.Veterans();
   std::vector<Rank> peers = instance_->Peers(from, to);
   for (Rank& peer : peers) peer = MemberOf(peer);
   return peers;

@@ -1,4 +1,4 @@
-// An algorithm whose nodes go on when some of them are lost.
+// An algorithm whose nodes go on when some of them are lost, and when others come in.
 //
 // An instance of the algorithm lives for one view (view.h): its ranks are positions there, and its
 // graph and weights are those of the view's members. When a view follows, the instance goes through
@@ -15,6 +15,8 @@
 // view's first round is then the latest that any member has begun, and each begins in its own, from
 // which it catches up by itself (Start::latest). Messages of instances that were given up must not
 // meet those of the next: each view has channels of its own.
+// A newcomer's first instance begins, with the optimizer's state of a fresh one, once it has
+// received the mean of the others' replicas (admission.h), which takes the initial one's place.
 //
 // Thread-safety: one event at a time.
 #ifndef GRAPEVINE_ALGORITHM_MEMBERSHIP_RESILIENT_ALGORITHM_H_
@@ -23,6 +25,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,6 +38,7 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/event.h"
 #include "algorithm/host.h"
+#include "algorithm/membership/admission.h"
 #include "algorithm/view.h"
 
 namespace grapevine {
@@ -47,7 +51,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
 
   struct Options {
     Member self = 0;
-    View first;      // `self` is a member
+    View first;      // `self` is a member; one that comes in later has another (Start::joins)
     int window = 1;  // AlgorithmOptions::window of the instances
     MakeInstance make;
   };
@@ -55,10 +59,10 @@ class ResilientAlgorithm final : public Algorithm, private Host {
 
   absl::Status On(const Event& event, Host& host) override;
   absl::Status VisitState(StateVisitor& state, Host& host) override;
-  bool needs_all() const override { return instance_->needs_all(); }
+  bool needs_all() const override { return instance_ != nullptr && instance_->needs_all(); }
   // All that makes an instance give way to the next, and what those who are behind ask.
   bool MustHear(const Event& event) const override;
-  Round round() const override { return instance_->round(); }
+  Round round() const override { return instance_ ? instance_->round() : view_.from; }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers(Round from, Round to) const override;
 
@@ -69,6 +73,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   explicit ResilientAlgorithm(Options options)
       : options_(std::move(options)), view_(options_.first), limit_(view_.from) {}
 
+  absl::Status OnStart(const Start& event);
   absl::Status OnPrepare(const Prepare& event);
   absl::Status OnView(const View& view);
   // Where rounds need all members, what is sent is offered, of which a node may hear before it
@@ -76,6 +81,13 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   absl::Status OnOffer(const Offered& offer);
   // Of this view, which has begun.
   absl::Status HearOffers();
+  // Of a message of an admission, to which it goes, or of a send that may be one's: false if not.
+  absl::StatusOr<bool> OnAdmission(const Event& event);
+  void BeginDonation();
+  void EndDonations();  // that are over
+  std::list<Donation>::iterator FindDonation(const Tag& tag);
+  // The newcomer has what it begins with.
+  absl::Status BeginFirstView();
   // To the instance; members in it become ranks.
   absl::Status Forward(const Event& event);
   absl::StatusOr<Rank> RankOf(Member member) const;
@@ -101,7 +113,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   // Host, for the instance, over that of the event:
   int64_t replica_size() const override { return host_->replica_size(); }
   ReplicaRange parameters() const override { return host_->parameters(); }
-  Vec InitialReplica(ReplicaRange range) override { return host_->InitialReplica(range); }
+  Vec InitialReplica(ReplicaRange range) override;
   int64_t SizeOf(Vec vector) const override { return host_->SizeOf(vector); }
   Vec New(int64_t size, const char* role) override { return host_->New(size, role); }
   Vec NewOptimizerState(ReplicaRange range) override { return host_->NewOptimizerState(range); }
@@ -130,19 +142,23 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   void Withdraw(Rank from, Tag tag) override { host_->Withdraw(MemberOf(from), OfView(tag)); }
   void GradientApplied(int64_t staleness) override { host_->GradientApplied(staleness); }
   void Promise(uint32_t ballot, Round round) override { host_->Promise(ballot, round); }
+  void BeginView(const View& view) override { host_->BeginView(view); }
   void Boundary(Round completed, Vec model) override { host_->Boundary(completed, model); }
   void Rest(Vec model) override { resting_ = model; }
 
   const Options options_;
   View view_;
-  std::deque<View> next_;  // agreed upon, not begun
-  std::unique_ptr<Algorithm> instance_;
-  Host* host_ = nullptr;        // during an event
-  Round limit_;                 // the instance's
-  Round run_limit_ = 0;         // the run's
-  uint32_t asked_ = 0;          // the last ballot
-  uint32_t agreed_ = 0;         // of the last view
-  std::optional<Vec> resting_;  // the instance is at rest, with this model
+  std::deque<View> next_;                // agreed upon, not begun
+  std::unique_ptr<Algorithm> instance_;  // none of a newcomer that cannot begin yet
+  std::optional<Reception> reception_;   // until then
+  std::optional<Vec> received_;          // with what its first instance begins
+  std::list<Donation> donations_;        // that are under way
+  Host* host_ = nullptr;                 // during an event
+  Round limit_;                          // the instance's
+  Round run_limit_ = 0;                  // the run's
+  uint32_t asked_ = 0;                   // the last ballot
+  uint32_t agreed_ = 0;                  // of the last view
+  std::optional<Vec> resting_;           // the instance is at rest, with this model
   bool started_ = false;
   bool given_up_ = false;  // the instance has
   // Where rounds need all members: what is offered to this node and not answered.

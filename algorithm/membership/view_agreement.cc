@@ -1,18 +1,52 @@
 #include "algorithm/membership/view_agreement.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 
 namespace grapevine {
 
-void ViewAgreement::Lose(Member member) {
-  if (std::erase(living_, member) == 0) return;
-  asking_ = !living_.empty();
+void ViewAgreement::Ask() {
   promised_.clear();
   ++ballot_;
+  coming_.clear();
+  std::ranges::copy_if(waiting_, std::inserter(coming_, coming_.end()),
+                       [this](Member member) { return !view_.RankOf(member); });
+  asking_ = !living_.empty();
   decree_.reset();
   if (asking_) decree_ = Prepare{ballot_};
+}
+
+void ViewAgreement::Lose(Member member) {
+  waiting_.erase(member);
+  coming_.erase(member);
+  if (std::erase(living_, member) > 0) Ask();
+}
+
+void ViewAgreement::Admit(Member member) {
+  if (std::ranges::binary_search(living_, member) || !waiting_.insert(member).second) return;
+  if (!asking_) Ask();
+}
+
+void ViewAgreement::Agree(Round latest) {
+  const Round from = std::max(view_.from, latest + 1);
+  if (from >= limit_) {
+    declined_.insert(declined_.end(), coming_.begin(), coming_.end());
+    for (const Member member : std::exchange(coming_, {})) waiting_.erase(member);
+  }
+  view_ = {.epoch = view_.epoch + 1,
+           .from = from,
+           .members = living_,
+           .ballot = ballot_,
+           .newcomers = {coming_.begin(), coming_.end()}};
+  for (const Member member : std::exchange(coming_, {})) {
+    waiting_.erase(member);
+    view_.members.insert(std::ranges::upper_bound(view_.members, member), member);
+  }
+  living_ = view_.members;
+  asking_ = false;
+  decree_ = view_;
 }
 
 absl::Status ViewAgreement::OnPromise(Member member, uint32_t ballot, Round round) {
@@ -33,13 +67,15 @@ absl::Status ViewAgreement::OnPromise(Member member, uint32_t ballot, Round roun
   const Round latest = std::ranges::max_element(promised_, {}, [](const auto& answer) {
                          return answer.second;
                        })->second;
-  view_ = {.epoch = view_.epoch + 1,
-           .from = std::max(view_.from, latest + 1),
-           .members = living_,
-           .ballot = ballot_};
-  asking_ = false;
-  decree_ = view_;
+  Agree(latest);
   return absl::OkStatus();
+}
+
+// Who has waited for a view without itself may come in with the one after that.
+std::optional<ViewAgreement::Decree> ViewAgreement::Take() {
+  std::optional<Decree> decree = std::exchange(decree_, std::nullopt);
+  if (!asking_ && !waiting_.empty()) Ask();
+  return decree;
 }
 
 }  // namespace grapevine

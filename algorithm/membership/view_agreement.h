@@ -1,4 +1,5 @@
-// Who goes on when members are lost, and from which round: agreed upon by those who are left.
+// Who goes on when members are lost or come in, and from which round: agreed upon by those who are
+// left.
 //
 // Without I/O, for the coordinator of real nodes and for the simulator. Two phases, as nodes of a
 // gossip are in different rounds, and none may go through a round in one graph while its neighbour
@@ -9,6 +10,11 @@
 //   2. Once all have answered, the view: it holds from the round after the latest of these. All go
 //      through the rounds until then without the lost (algorithm/event.h, Lost).
 //
+// A member that was left out may come in again (Admit), in a view after one without it that all of
+// the others have heard of: they have answered a Prepare that was sent after that. It is not asked
+// itself, and begins at the new view's first round; where the run has no such round, it is
+// declined.
+//
 // Members lost meanwhile open the question anew, under a ballot of its own; late answers to an
 // earlier one count for nothing. A view may follow another before everybody has reached the
 // first: views have epochs, and rounds never fall.
@@ -17,9 +23,11 @@
 #ifndef GRAPEVINE_ALGORITHM_MEMBERSHIP_VIEW_AGREEMENT_H_
 #define GRAPEVINE_ALGORITHM_MEMBERSHIP_VIEW_AGREEMENT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -40,25 +48,41 @@ class ViewAgreement {
   ViewAgreement(View first, Round limit, uint32_t ballot = 0)
       : limit_(limit), view_(std::move(first)), living_(view_.members), ballot_(ballot) {}
 
-  // A member is lost. Nothing happens if it is known to be.
+  // The run has got longer.
+  void Extend(Round limit) { limit_ = std::max(limit_, limit); }
+
+  // A member is lost, or one that waits to come in. Nothing happens if it is known to be.
   void Lose(Member member);
+  // One that is not in the run wants to come in: it is in a view that follows, or declined. Nothing
+  // happens if it is in or waits.
+  void Admit(Member member);
+  // Those that cannot come in, as the run has no round left.
+  std::vector<Member> TakeDeclined() { return std::exchange(declined_, {}); }
   // An answer, which may come again: `round` is the last that `member` may begin; -1: none. Errors
   // are the member's violations, to follow "rank 3 ".
   absl::Status OnPromise(Member member, uint32_t ballot, Round round);
 
-  // What everybody left is to be told, if there is anything new.
-  std::optional<Decree> Take() { return std::exchange(decree_, std::nullopt); }
+  // What everybody who is in is to be told, if there is anything new; there may be more after it.
+  std::optional<Decree> Take();
 
   // The latest that was agreed upon.
   const View& view() const { return view_; }
-  // Those who are not lost, also while they have not agreed. Ascending.
+  // Those who are in and not lost, also while they have not agreed. Ascending.
   const std::vector<Member>& living() const { return living_; }
   bool agreed() const { return !asking_; }
 
  private:
-  const Round limit_;
+  // Opens the question under a new ballot.
+  void Ask();
+  // The answer to it, once all have said how far they may go: `latest` is the furthest.
+  void Agree(Round latest);
+
+  Round limit_;
   View view_;
   std::vector<Member> living_;
+  std::set<Member> waiting_;  // to come in
+  std::set<Member> coming_;   // of those, under this ballot
+  std::vector<Member> declined_;
   uint32_t ballot_;
   bool asking_ = false;
   std::map<Member, Round> promised_;  // answers to this ballot

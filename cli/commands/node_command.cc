@@ -125,6 +125,7 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
                                        const NodeAddresses& addresses,
                                        const CoordinatorPlace& place, std::string token) {
   NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
+  options.joins = config.join();
   options.session.run_id = NewRunId();
   options.session.coordinator = addresses.coordinator;
   options.session.bind = addresses.bind;
@@ -150,6 +151,13 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   options.session.role = Launched() && folder != nullptr && looking.role_moves
                              ? KeepRoleIn(folder, looking)
                              : options.session.discovery;
+  const bool moves =
+      options.session.role != nullptr && options.session.role->moving_role() != nullptr;
+  if (config.join() && options.rank == 0 && !moves) {
+    return UsageError(
+        "--join: rank 0 begins a run; it can come into one only where others take its role over, "
+        "which needs a place that says who has it (--coordinator=file:DIR or etcd:...)");
+  }
   options.session.credentials = std::move(credentials);
   options.pauses = InheritedDescriptor(kPauseDescriptorVariable);
   options.on_listening = [](const HostAddress& address) {
@@ -162,7 +170,7 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
 // A launcher has made the run directory already, and holds its lock; in a cluster rank 0 does. No
 // lock for the others: they may share the directory.
 absl::StatusOr<LockedFolder> PrepareRunDirectory(const Config& config, Rank rank) {
-  if (rank == 0 && !Launched()) return RunDirectoryFor(config, absl::Now());
+  if (rank == 0 && !config.join() && !Launched()) return RunDirectoryFor(config, absl::Now());
   if (config.has_resume()) RETURN_IF_ERROR(ResumedRun(config).status());
   return LockedFolder{config.out(), nullptr};
 }
@@ -170,7 +178,7 @@ absl::StatusOr<LockedFolder> PrepareRunDirectory(const Config& config, Rank rank
 // Returns `why`, with which the run ended before it began, and leaves no folder that would be in
 // the way of the next attempt.
 absl::Status Undone(const Config& config, Rank rank, const absl::Status& why) {
-  if (rank != 0 || Launched() || config.has_resume()) return why;
+  if (rank != 0 || config.join() || Launched() || config.has_resume()) return why;
   if (absl::Status status = RemoveRun(config.out()); !status.ok()) LOG(WARNING) << status.message();
   return why;
 }
@@ -178,14 +186,15 @@ absl::Status Undone(const Config& config, Rank rank, const absl::Status& why) {
 // A launcher, which sees all nodes end, says itself how to go on.
 absl::Status WithCheckpoint(const Config& config, Rank rank, Round rounds,
                             const absl::Status& why) {
-  return rank == 0 && !Launched() ? NamingCheckpoint(config.out(), rounds, why) : why;
+  return rank == 0 && !config.join() && !Launched() ? NamingCheckpoint(config.out(), rounds, why)
+                                                    : why;
 }
 
 // Rank 0 reports on the run; the others only say that they are in it, and where.
 absl::Status SayOpening(const Experiment& experiment, Rank rank, const std::string& node_text) {
   if (Launched()) return absl::OkStatus();
   std::cout << node_text;
-  if (rank == 0) {
+  if (rank == 0 && !experiment.config().join()) {
     std::cout << Opening(experiment) << "run directory: " << experiment.config().out() << "\n";
   }
   return FlushStandardOutput();
@@ -212,7 +221,7 @@ absl::Status RequireOut(Config& config) {
 
 absl::Status CheckNode(const Config& config, Rank rank) {
   RETURN_IF_ERROR(CheckDevice(config));
-  return rank == 0 ? CheckRecordings(config) : absl::OkStatus();
+  return rank == 0 && !config.join() ? CheckRecordings(config) : absl::OkStatus();
 }
 
 // What SIGTERM does to a run that keeps checkpoints.
@@ -264,7 +273,7 @@ absl::Status RunInEarshot(const Config& config, NodeRunOptions options,
                           const std::string& node_text) {
   NodeSessionOptions session = options.session;
   session.size = config.nodes();
-  bool heard = Launched() || options.rank != 0;
+  bool heard = Launched() || options.rank != 0 || options.joins;
   options.on_listening = [&heard, listening = options.on_listening](const HostAddress& address) {
     heard = true;
     return listening(address);

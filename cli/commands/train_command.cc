@@ -119,8 +119,10 @@ absl::Status LaunchNodes(const Config& config, bool role_moves, const std::strin
                           .saving_grace = saving,
                           .echo = kTerminationEcho,
                           .survives = config.on_failure() == "shrink",
-                          .role_moves = role_moves},
+                          .role_moves = role_moves,
+                          .max_restarts = config.max_restarts()},
                  .arguments = NodeArguments(config, run),
+                 .join_arguments = {"--join"},
                  .environment = environment,
                  .pauses = config.chaos_size() > 0},
                 {.on_line =

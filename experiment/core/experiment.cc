@@ -35,8 +35,8 @@ namespace {
 class DealtObjective final : public ForwardingObjective {
  public:
   // The course outlives this.
-  DealtObjective(std::unique_ptr<Objective> objective, const RunCourse* course)
-      : ForwardingObjective(std::move(objective)), course_(course) {}
+  DealtObjective(Member member, std::unique_ptr<Objective> objective, const RunCourse* course)
+      : ForwardingObjective(std::move(objective)), member_(member), course_(course) {}
 
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override {
     return GradientInParts(replica, round, gradient, nullptr);
@@ -48,6 +48,7 @@ class DealtObjective final : public ForwardingObjective {
   }
 
  private:
+  const Member member_;
   const RunCourse* const course_;
   uint32_t dealt_ = 0;  // the epoch of the view among whose members the data are dealt
 };
@@ -58,7 +59,8 @@ absl::StatusOr<double> DealtObjective::GradientInParts(const float* replica, int
   // Not those of later rounds: another node of this process may be ahead.
   for (std::optional<View> view = course_->ViewAfter(dealt_); view && view->from <= round;
        view = course_->ViewAfter(dealt_)) {
-    DealAgain(view->from, view->members);
+    // One that comes back has missed some.
+    if (view->RankOf(member_)) DealAgain(view->from, view->members);
     dealt_ = view->epoch;
   }
   return Inside(replica, round, gradient, final_from);
@@ -176,6 +178,7 @@ absl::Status Experiment::BuildFaults() {
   if (config_.chaos_size() == 0) return absl::OkStatus();
   ChaosExtent extent{
       .nodes = config_.nodes(), .workers = workers_, .rounds = plan_.rounds, .edges = {}};
+  extent.resilient = shrinks();
   // The others' messages take ways of their own.
   if (!IsCentralized(config_.algorithm()) && workers_ == config_.nodes()) {
     extent.edges = EdgesOf(mixing_->topology());
@@ -297,11 +300,40 @@ bool Experiment::role_moves() const {
 }
 
 absl::Status Experiment::CheckFailurePolicy() const {
-  if (!shrinks() || IsResilient(config_.algorithm())) return absl::OkStatus();
+  if (!shrinks()) return absl::OkStatus();
+  if (IsResilient(config_.algorithm())) return CheckNewcomers();
   return UsageError(
       absl::StrCat("--on-failure=shrink: the nodes of --algorithm=", config_.algorithm(),
                    " cannot go on when one of them is lost; those of ",
                    absl::StrJoin(ResilientAlgorithms(), ", "), " can, or take --on-failure=end"));
+}
+
+// What asks for newcomers, if anything does.
+std::string Experiment::WantsNewcomers() const {
+  if (config_.join()) return "--join";
+  if (config_.max_restarts() > 0) return "--max-restarts";
+  for (const Fault& fault : faults_) {
+    const bool returns = fault.kind == FaultKind::kKill && fault.duration != Fault::kForever;
+    if (returns) return absl::StrCat("--chaos=", FaultText(fault));
+  }
+  return "";
+}
+
+absl::Status Experiment::CheckNewcomers() const {
+  const std::string flag = WantsNewcomers();
+  if (flag.empty()) return absl::OkStatus();
+  if (!TakesNewcomers(config_.algorithm())) {
+    return UsageError(absl::StrCat(
+        flag, ": nobody can come into a run of --algorithm=", config_.algorithm(),
+        ", whose nodes all have the same replicas and optimizer's states; gossip (dpsgd, noloco, "
+        "sgp) takes others in"));
+  }
+  if (config_.has_checkpoint_every() || config_.has_resume()) {
+    return UsageError(absl::StrCat(flag,
+                                   ": a run that keeps checkpoints, or goes on from one, "
+                                   "takes nobody in"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectives(
@@ -327,8 +359,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectiv
     ASSIGN_OR_RETURN(objectives, Normed(std::move(objectives), evaluated, context));
   }
   if (!shrinks()) return objectives;
-  for (std::unique_ptr<Objective>& objective : objectives) {
-    objective = std::make_unique<DealtObjective>(std::move(objective), course);
+  for (Member member = first; std::unique_ptr<Objective> & objective : objectives) {
+    objective = std::make_unique<DealtObjective>(member++, std::move(objective), course);
   }
   return objectives;
 }

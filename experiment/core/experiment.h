@@ -123,6 +123,8 @@ class Experiment {
   absl::Status CheckNoiseScale() const;
   absl::Status BuildSchedule();
   absl::Status CheckFailurePolicy() const;
+  std::string WantsNewcomers() const;
+  absl::Status CheckNewcomers() const;
   AlgorithmOptions OptionsFor(Rank rank, const RunCourse* course) const;
   RunLength length() const {
     return {.rounds = plan_.batches.plateau() ? 0 : plan_.rounds,

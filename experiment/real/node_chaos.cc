@@ -36,12 +36,17 @@ void LetNoFileGrow() {
 
 absl::StatusOr<std::unique_ptr<NodeChaos>> NodeChaos::Make(NodeChaosOptions options) {
   for (const Fault& fault : options.faults) {
-    if (fault.kind != FaultKind::kStop || fault.ranks[0] != options.rank || options.pauses) {
-      continue;
+    if (fault.ranks.empty() || fault.ranks[0] != options.rank || options.pauses) continue;
+    if (fault.kind == FaultKind::kStop) {
+      return UsageError(absl::StrCat("--chaos=", FaultText(fault),
+                                     ": nobody would let a stopped process go on; stop nodes of "
+                                     "`grapevine train`, or by hand (kill -STOP, kill -CONT)"));
     }
-    return UsageError(absl::StrCat("--chaos=", FaultText(fault),
-                                   ": nobody would let a stopped process go on; stop nodes of "
-                                   "`grapevine train`, or by hand (kill -STOP, kill -CONT)"));
+    if (fault.kind == FaultKind::kKill && fault.duration != Fault::kForever) {
+      return UsageError(absl::StrCat("--chaos=", FaultText(fault),
+                                     ": nobody would start another process; kill nodes of "
+                                     "`grapevine train`, or start one by hand (--join)"));
+    }
   }
   return std::unique_ptr<NodeChaos>(new NodeChaos(std::move(options)));
 }
@@ -59,13 +64,16 @@ NodeChaos::~NodeChaos() {
 }
 
 absl::Status NodeChaos::Start(const std::string& run_directory, Round completed,
-                              std::chrono::nanoseconds time) {
+                              std::chrono::nanoseconds time, bool newcomer) {
   ASSIGN_OR_RETURN(std::unique_ptr<LineFile> record, LineFile::Open(ChaosPath(run_directory)));
   {
     MutexLock lock(mutex_);
     record_ = std::move(record);
     start_ = steady_clock::now() - time;
-    if (completed > 0) timeline_ = FaultTimeline(LeftOf(options_.faults, completed, time));
+    if (completed > 0) {
+      timeline_ = FaultTimeline(newcomer ? LeftForNewcomer(options_.faults, completed, time)
+                                         : LeftOf(options_.faults, completed, time));
+    }
   }
   OnRound(completed);
   watch_ = std::thread([this] { Watch(); });
@@ -111,18 +119,22 @@ void NodeChaos::Record(const FaultTimeline::Begun& begun) {
 void NodeChaos::Strike(const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::kKill:
+      if (fault.duration != Fault::kForever) TellLauncher("back ", fault);
       kill(getpid(), SIGKILL);
       return;
-    case FaultKind::kStop: {
-      const std::string line = absl::StrCat(options_.rank, " ", fault.duration.count(), "\n");
-      (void)!write(*options_.pauses, line.data(), line.size());
-      return;
-    }
+    case FaultKind::kStop:
+      return TellLauncher("", fault);
     case FaultKind::kDiskFull:
       return LetNoFileGrow();
     default:
       return;
   }
+}
+
+void NodeChaos::TellLauncher(std::string_view what, const Fault& fault) const {
+  const std::string line =
+      absl::StrCat(std::string(what), options_.rank, " ", fault.duration.count(), "\n");
+  (void)!write(*options_.pauses, line.data(), line.size());
 }
 
 double NodeChaos::Slowness() {

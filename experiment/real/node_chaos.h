@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "absl/status/status.h"
@@ -41,8 +42,9 @@ class NodeChaos final : public EdgeFaults {
 
   // Training begins, or goes on after so many rounds and so much time. The faults that happen are
   // added to chaos.jsonl of the run.
+  // `newcomer`: the process is in the place of one that is lost.
   absl::Status Start(const std::string& run_directory, Round completed = 0,
-                     std::chrono::nanoseconds time = {});
+                     std::chrono::nanoseconds time = {}, bool newcomer = false);
   // This node has completed so many rounds.
   void OnRound(Round completed);
   // How many times as long its gradients take now.
@@ -64,6 +66,8 @@ class NodeChaos final : public EdgeFaults {
   void Record(const FaultTimeline::Begun& begun) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // To this process.
   void Strike(const Fault& fault) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // That it is to be stopped, or started again, for so long.
+  void TellLauncher(std::string_view what, const Fault& fault) const;
 
   const NodeChaosOptions options_;
   Mutex mutex_;

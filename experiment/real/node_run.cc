@@ -128,7 +128,7 @@ control::Resumed ResumedFrom(const Checkpoint& checkpoint, const Experiment& exp
 NodeRun::NodeRun(const Experiment* experiment, NodeRunOptions options)
     : experiment_(experiment),
       options_(std::move(options)),
-      coordinates_(options_.rank == 0),
+      coordinates_(options_.rank == 0 && !options_.joins),
       node_directory_(NodeDirectory(options_.run_directory, options_.rank)),
       course_(experiment->NewCourse()),
       horizon_(experiment->HorizonOf(course_.get(), settles_last())) {}
@@ -402,6 +402,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.first_limit = horizon_.limit();
   session.resilient = experiment_->shrinks();
   session.min_nodes = config.min_nodes();
+  session.joins = options_.joins;
   session.settles_last = settles_last();
   if (!experiment_->role_moves()) session.role = nullptr;
   session.parts = own_parts_;
@@ -430,35 +431,39 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
 }
 
 NodeSessionCallbacks NodeRun::Callbacks() {
-  return {.on_listening = options_.on_listening,
-          .on_metrics =
-              [this](Rank rank, const control::NodeMetrics& report) {
-                absl::Status status = collector_->OnNode(rank, report);
-                if (!status.ok()) session_->Interrupt(std::move(status));
-              },
-          .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
-          .on_settled =
-              [this](Round limit, int64_t growth) {
-                course_->Settle(limit, growth);
-                told_limit_ = limit;
-              },
-          .on_called =
-              [this](Round round) {
-                if (completion_) completion_->OnCalled(round);
-              },
-          .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); },
-          .on_lost = [this](Rank rank) { OnLost(rank); },
-          .on_checkpoint =
-              [this](Round round) {
-                if (checkpoints_) checkpoints_->OnComplete(round);
-              },
-          .on_gathered = [this] { return OnGathered(); },
-          .on_resumed = [this](const control::Resumed& resumed) { return OnResumed(resumed); },
-          .on_role = [this] { return OnRole(); },
-          .on_evaluations_from = [this](Round round) { collector_->NoEvaluationsBefore(round); },
-          .on_start = [this] { return OnStart(); },
-          .on_trained = [this](const SharedVector& model) { return OnTrained(model); },
-          .on_all_done = [this] { return WriteResults(); }};
+  return {
+      .on_listening = options_.on_listening,
+      .on_metrics =
+          [this](Rank rank, const control::NodeMetrics& report) {
+            absl::Status status = collector_->OnNode(rank, report);
+            if (!status.ok()) session_->Interrupt(std::move(status));
+          },
+      .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
+      .on_settled =
+          [this](Round limit, int64_t growth) {
+            course_->Settle(limit, growth);
+            told_limit_ = limit;
+          },
+      .on_called =
+          [this](Round round) {
+            if (completion_) completion_->OnCalled(round);
+          },
+      .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); },
+      .on_lost = [this](Rank rank) { OnLost(rank); },
+      .on_newcomer = [this](Rank rank, Round from) { collector_->TakeIn(rank, from); },
+      .on_joined = [this](const std::vector<View>& views,
+                          std::chrono::nanoseconds since_start) { OnJoined(views, since_start); },
+      .on_checkpoint =
+          [this](Round round) {
+            if (checkpoints_) checkpoints_->OnComplete(round);
+          },
+      .on_gathered = [this] { return OnGathered(); },
+      .on_resumed = [this](const control::Resumed& resumed) { return OnResumed(resumed); },
+      .on_role = [this] { return OnRole(); },
+      .on_evaluations_from = [this](Round round) { collector_->NoEvaluationsBefore(round); },
+      .on_start = [this] { return OnStart(); },
+      .on_trained = [this](const SharedVector& model) { return OnTrained(model); },
+      .on_all_done = [this] { return WriteResults(); }};
 }
 
 void NodeRun::OnPart(Rank rank, const control::SavedPart& part) {
@@ -519,17 +524,27 @@ absl::Status NodeRun::ContinueFiles() {
   return OpenRunMetrics();
 }
 
+void NodeRun::OnJoined(const std::vector<View>& views, std::chrono::nanoseconds since_start) {
+  joined_ = true;
+  begin_ = views.back().from;
+  elapsed_before_ = since_start;
+  for (const View& view : views) course_->GoOn(view);
+}
+
 // Not earlier: if the nodes share a file system, rank 0 creates the folder above.
 absl::Status NodeRun::OnStart() {
   start_ = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const std::string folder, NodeFolder());
   ASSIGN_OR_RETURN(node_metrics_, LineFile::Open(MetricsPath(folder)));
-  if (chaos_) RETURN_IF_ERROR(chaos_->Start(options_.run_directory, begin_, elapsed_before_));
+  if (chaos_)
+    RETURN_IF_ERROR(chaos_->Start(options_.run_directory, begin_, elapsed_before_, joined_));
   return recording_->BeginEvents();
 }
 
 absl::StatusOr<std::string> NodeRun::NodeFolder() {
   const Config& config = experiment_->config();
+  // What the process before has written until then stays.
+  if (joined_) return CreateNodeDirectory(options_.run_directory, options_.rank);
   if (!config.has_resume()) {
     return PrepareNodeDirectory(options_.run_directory, options_.rank, config.overwrite());
   }
@@ -644,9 +659,10 @@ absl::Status NodeRun::Evaluate(const AveragedModel& average) {
   const absl::StatusOr<EvaluationRecord> evaluation = EvaluateAverage(average, *evaluator_);
   if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
   // Whoever had the role before may have moved the limit, or met the target and not said so.
-  if (options_.rank != 0) horizon_.CatchUp(told_limit_);
+  const bool followed = options_.rank != 0 || options_.joins;
+  if (followed) horizon_.CatchUp(told_limit_);
   const bool met_before = horizon_.reached();
-  const bool moved = horizon_.OnEvaluation(*evaluation) || (options_.rank != 0 && horizon_.final());
+  const bool moved = horizon_.OnEvaluation(*evaluation) || (followed && horizon_.final());
   // Once the end is settled, nobody else could evaluate that model.
   const bool written_first = experiment_->role_moves() && horizon_.final();
   if (moved && !written_first) ExtendRoundLimit();

@@ -47,6 +47,8 @@ struct NodeRunOptions {
   // Where this node is and the token that it presents; the settings that follow from the
   // experiment, such as time-outs, are filled in.
   NodeSessionOptions session;
+  // It may come into a run that is under way, in the place of one that is lost.
+  bool joins = false;
   // Where a launcher hears that this process is to be stopped for a while (--chaos).
   std::optional<int> pauses = std::nullopt;
   std::function<absl::Status(const HostAddress&)> on_listening;
@@ -109,6 +111,7 @@ class NodeRun final : private RunObserver {
   absl::Status RestoreOwnPart(const control::SavedPart& own);
   // Rank 0's files, all of which are of this round or earlier from now on.
   absl::Status ContinueFiles();
+  void OnJoined(const std::vector<View>& views, std::chrono::nanoseconds since_start);
   absl::Status OnStart();
   absl::StatusOr<std::string> NodeFolder();
   // Since the run began, also before this process did.
@@ -165,6 +168,7 @@ class NodeRun final : private RunObserver {
   std::chrono::steady_clock::time_point start_;
   std::chrono::nanoseconds elapsed_before_{};  // of a run that goes on
   Round begin_ = 0;                            // likewise: rounds that were done before
+  bool joined_ = false;                        // it was under way when this process came
 
   NodeWork work_;      // since the last measurement
   NodeLedger ledger_;  // where nodes share a budget of gradients

@@ -15,6 +15,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+constexpr nanoseconds kRestartDelay = std::chrono::seconds(1);  // LaunchPlanOptions'
+
 // Gradients that are held up.
 class HeldUpTimes final : public ComputeTime {
  public:
@@ -144,6 +146,22 @@ absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round rou
   const std::optional<Loss> loss = shrinks_ ? LossBy(fault, peer_timeout_) : std::nullopt;
   if (!loss) return VerdictOn(fault, peer_timeout_);
   simulation_->KillAt(loss->rank, now, loss->detection.count());
+  killed_.insert(loss->rank);
+  returns_.erase(loss->rank);
+  if (fault.kind == FaultKind::kKill && fault.duration != Fault::kForever) {
+    returns_[loss->rank] = fault.duration;
+    simulation_->ReturnAt(loss->rank, now + fault.duration.count());
+  }
+  return absl::OkStatus();
+}
+
+// One that has come back and could not come in tries again, as `train` has it try.
+absl::Status SimulatedChaos::OnDeath(Rank rank, Nanoseconds now) {
+  if (killed_.erase(rank) > 0) return absl::OkStatus();
+  const auto returns = returns_.find(rank);
+  if (returns == returns_.end()) return absl::OkStatus();
+  const nanoseconds delay = std::max(returns->second, kRestartDelay);
+  simulation_->ReturnAt(rank, now + delay.count());
   return absl::OkStatus();
 }
 

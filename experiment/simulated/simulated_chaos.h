@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -36,6 +38,7 @@ class SimulatedChaos final : public SimObserver {
   std::unique_ptr<const ComputeTime> Compute(std::unique_ptr<const ComputeTime> compute) const;
 
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
+  absl::Status OnDeath(Rank rank, Nanoseconds now) override;
   // All nodes are about to begin in this round of the simulation, which has the parts above. An
   // error is the verdict of a fault that ends the run there.
   absl::Status Begin(Simulation* simulation, Round round);
@@ -58,6 +61,8 @@ class SimulatedChaos final : public SimObserver {
   Simulation* simulation_ = nullptr;  // once it begins
   const std::unique_ptr<LineFile> record_;
   FaultTimeline timeline_;
+  std::set<Rank> killed_;                             // and not dead yet
+  std::map<Rank, std::chrono::nanoseconds> returns_;  // who comes back, and after what time
 };
 
 }  // namespace grapevine

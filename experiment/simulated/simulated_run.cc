@@ -308,10 +308,16 @@ absl::Status SimulatedRun::OnDeath(Rank rank, Nanoseconds) {
                      Failure::kPeerLost);
 }
 
+absl::Status SimulatedRun::OnReturn(Rank rank, Round from, Nanoseconds) {
+  collector_->TakeIn(rank, from);
+  return absl::OkStatus();
+}
+
 std::vector<SharedVector> SimulatedRun::LivingOf(std::span<const SharedVector> models) const {
   std::vector<SharedVector> living;
   for (Rank rank = 0; rank < workers_; ++rank) {
-    if (simulation_->alive(rank)) living.push_back(models[rank]);
+    // Not of one that has come in since.
+    if (simulation_->alive(rank) && models[rank].data) living.push_back(models[rank]);
   }
   return living;
 }

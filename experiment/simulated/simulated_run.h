@@ -133,6 +133,7 @@ class SimulatedRun final : private SimObserver {
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
   absl::Status OnCut(const CutTimes& cut, Vec model) override;
   absl::Status OnDeath(Rank rank, Nanoseconds now) override;
+  absl::Status OnReturn(Rank rank, Round from, Nanoseconds now) override;
   // The models of the workers that are not lost.
   std::vector<SharedVector> LivingOf(std::span<const SharedVector> models) const;
   absl::Status OnMeasured(const MeasuredRound& measured);

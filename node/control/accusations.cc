@@ -51,6 +51,11 @@ void Accusations::LeaveOut(Rank lost) {
   });
 }
 
+void Accusations::TakeIn(Rank newcomer) {
+  left_out_.erase(newcomer);
+  without_coordinator_.erase(newcomer);
+}
+
 void Accusations::Postpone(std::chrono::nanoseconds gap) {
   for (auto& [culprit, pending] : pending_) pending.at += gap;
 }

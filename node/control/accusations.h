@@ -52,6 +52,8 @@ class Accusations {
   // A member is left out: what is said of it and by it counts no more, but what most have said of
   // the coordinator's node does.
   void LeaveOut(Rank lost);
+  // Another process is in its place, of which nothing has been said.
+  void TakeIn(Rank newcomer);
   // Nobody was listened to for so long.
   void Postpone(std::chrono::nanoseconds gap);
 

@@ -1,7 +1,9 @@
 #include "node/control/control_line.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -44,10 +46,11 @@ absl::Status CheckCut(Round cut, const DirectiveContext& context) {
                                 " of ", context.rounds));
 }
 
-absl::Status CheckSettled(const control::Resumed& resumed, const DirectiveContext& context) {
+using Limits = google::protobuf::RepeatedPtrField<control::RoundLimit>;
+absl::Status CheckSettled(const Limits& limits, const DirectiveContext& context) {
   DirectiveContext so_far = context;
   so_far.joined = true;
-  for (const control::RoundLimit& settled : resumed.settled()) {
+  for (const control::RoundLimit& settled : limits) {
     RETURN_IF_ERROR(CheckMove(settled, so_far));
     so_far.growth = settled.growth();
   }
@@ -89,7 +92,7 @@ absl::Status CheckResumed(const control::Resumed& resumed, const DirectiveContex
   }
   RETURN_IF_ERROR(CheckTraffic(resumed));
   RETURN_IF_ERROR(CheckHistory(resumed));
-  return CheckSettled(resumed, context);
+  return CheckSettled(resumed.settled(), context);
 }
 
 absl::Status CheckCheckpoint(Round round, const DirectiveContext& context) {
@@ -119,12 +122,26 @@ absl::Status CheckCall(const control::CheckpointAt& call, const DirectiveContext
       call.ballot(), ", after that of round ", *context.called, " and ballot ", context.ballot));
 }
 
-// `of`: the members before, of whom some are left.
-bool AreLeft(const control::View& view, const View& of) {
-  return !view.members().empty() && view.members_size() < of.size() &&
-         std::ranges::is_sorted(view.members(), std::ranges::less_equal{}) &&
-         std::ranges::all_of(view.members(),
-                             [&of](Member member) { return of.RankOf(member).has_value(); });
+bool IsAddress(const std::string& text) {
+  const absl::StatusOr<HostAddress> address = ParseHostAddress(text);
+  // Without a host: that at which rank 0 was reached (host_address.h).
+  return address.ok() && address->port != 0;
+}
+
+// `last`: the view before, of whose members some are left.
+bool Follows(const control::View& view, const View& last) {
+  const View next = ViewOf(view);
+  return view.epoch() == last.epoch + 1 && view.from() >= last.from &&
+         view.ballot() > last.ballot &&
+         std::ranges::all_of(next.Veterans(),
+                             [&](Member member) { return last.RankOf(member).has_value(); }) &&
+         std::ranges::none_of(next.newcomers,
+                              [&](Member member) { return last.RankOf(member).has_value(); });
+}
+
+std::string Describe(const control::View& view) {
+  return absl::StrCat("view ", view.epoch(), ", from round ", view.from(), " on and of ",
+                      view.members_size(), " members");
 }
 
 absl::Status CheckView(const control::View& view, const DirectiveContext& context) {
@@ -132,16 +149,38 @@ absl::Status CheckView(const control::View& view, const DirectiveContext& contex
     return Malformed("leaves out nodes, without which this run does not go on");
   }
   const View& last = *context.view;
-  if (view.epoch() == last.epoch + 1 && view.from() >= last.from && view.from() <= context.rounds &&
-      view.ballot() > last.ballot && view.ballot() <= context.ballot &&
-      (!view.has_again() || (view.again() >= 0 && view.again() <= context.rounds)) &&
-      AreLeft(view, last)) {
+  if (AreMembers(view, context.world_size) && Follows(view, last) &&
+      view.from() <= context.rounds && view.ballot() <= context.ballot &&
+      (!view.has_again() || (view.again() >= 0 && view.again() <= context.rounds))) {
     return absl::OkStatus();
   }
-  return Malformed(absl::StrCat("sent view ", view.epoch(), ", from round ", view.from(), " of ",
-                                context.rounds, " on and of ", view.members_size(),
-                                " members, after view ", last.epoch, ", from round ", last.from,
+  return Malformed(absl::StrCat("sent ", Describe(view), ", of ", context.rounds,
+                                " rounds, after view ", last.epoch, ", from round ", last.from,
                                 " on and of ", last.size()));
+}
+
+absl::Status CheckJoined(const control::Joined& joined, const DirectiveContext& context) {
+  const control::View& view = joined.view();
+  if (context.view == nullptr) {
+    return Malformed("takes this node in, where no run goes on without the lost");
+  }
+  if (!AreMembers(view, context.world_size) || !ViewOf(view).IsNewcomer(context.rank) ||
+      view.from() < 0 || view.from() >= context.rounds || !CanBeCounted(joined.time_ns())) {
+    return Malformed(absl::StrCat("takes this node in with ", Describe(view), ", of ",
+                                  context.rounds, " rounds, after ", joined.time_ns(), " ns"));
+  }
+  for (int i = 0; i < joined.before_size(); ++i) {
+    const control::View& before = joined.before(i);
+    const bool ascends = i == 0 || (before.epoch() > joined.before(i - 1).epoch() &&
+                                    before.from() >= joined.before(i - 1).from());
+    if (ascends && before.epoch() < view.epoch() && before.from() >= 0 &&
+        before.from() <= view.from() && AreMembers(before, context.world_size)) {
+      continue;
+    }
+    return Malformed(
+        absl::StrCat("says that ", Describe(before), ", came before ", Describe(view)));
+  }
+  return CheckSettled(joined.settled(), context);
 }
 
 absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& context) {
@@ -151,14 +190,13 @@ absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& 
                                   context.world_size, " nodes"));
   }
   for (Rank rank = 0; rank < context.world_size; ++rank) {
-    const absl::StatusOr<HostAddress> address = ParseHostAddress(roster.addresses(rank));
-    // Without a host: that at which rank 0 was reached (host_address.h).
-    if (!address.ok() || address->port == 0) {
+    if (!IsAddress(roster.addresses(rank))) {
       return Malformed(absl::StrCat("sent \"", Printable(roster.addresses(rank), kMaxShownAddress),
                                     "\" as the address of rank ", rank));
     }
   }
   RETURN_IF_ERROR(CheckLimit(roster.round_limit(), context));
+  if (roster.has_joined()) return CheckJoined(roster.joined(), context);
   return roster.has_resumed() ? CheckResumed(roster.resumed(), context) : absl::OkStatus();
 }
 
@@ -203,11 +241,27 @@ absl::Status CheckDirective(const control::Directive& directive, const Directive
   }
 }
 
+bool AreMembers(const control::View& view, Rank world_size) {
+  const auto& members = view.members();
+  const auto is_member = [&](const control::Newcomer& newcomer) {
+    return std::ranges::binary_search(members, newcomer.rank()) && IsAddress(newcomer.address());
+  };
+  return !members.empty() && members[0] >= 0 && members[members.size() - 1] < world_size &&
+         std::ranges::is_sorted(members, std::ranges::less_equal{}) &&
+         std::ranges::is_sorted(view.newcomers(), std::ranges::less_equal{},
+                                &control::Newcomer::rank) &&
+         std::ranges::all_of(view.newcomers(), is_member) &&
+         view.newcomers_size() < members.size() && std::ranges::binary_search(members, view.lead());
+}
+
 View ViewOf(const control::View& view) {
+  std::vector<Member> newcomers;
+  for (const control::Newcomer& newcomer : view.newcomers()) newcomers.push_back(newcomer.rank());
   return {.epoch = view.epoch(),
           .from = view.from(),
           .members = {view.members().begin(), view.members().end()},
-          .ballot = view.ballot()};
+          .ballot = view.ballot(),
+          .newcomers = std::move(newcomers)};
 }
 
 absl::Status FailedWith(const std::string& message, int failure) {
@@ -218,6 +272,7 @@ absl::Status FailedWith(const std::string& message, int failure) {
 ControlLine::ControlLine(ControlLineOptions options, SteadyTime now)
     : options_(std::move(options)),
       pulse_(std::clamp<nanoseconds>(options_.peer_timeout / 8, kMinPulse, kMaxPulse)),
+      holder_(options_.holder),
       coordinator_(options_.coordinator),
       last_heard_(now),
       last_pulse_(now),
@@ -291,6 +346,7 @@ void ControlLine::OnDirective(const control::Directive& directive, SteadyTime no
   if (!Take(directive)) return;
   const absl::Status fits =
       CheckDirective(directive, {.world_size = options_.world_size,
+                                 .rank = options_.rank,
                                  .rounds = options_.rounds,
                                  .sharing = options_.sharing,
                                  .cut = last_cut_,
@@ -338,6 +394,7 @@ void ControlLine::Obey(const control::Directive& directive) {
       roster_ = directive.roster();
       last_checkpoint_ = called_ = roster_->resumed().round();
       for (const auto& settled : roster_->resumed().settled()) last_growth_ = settled.growth();
+      if (roster_->has_joined()) Join(roster_->joined());
       break;
     case control::Directive::kRoundLimit:
       Move(directive.round_limit());
@@ -361,6 +418,7 @@ void ControlLine::Obey(const control::Directive& directive) {
     case control::Directive::kView:
       view_ = ViewOf(directive.view());
       told_view_ = directive.view();
+      ForgiveNewcomers();
       moves_.push_back(directive);
       break;
     case control::Directive::kAbort:
@@ -372,6 +430,19 @@ void ControlLine::Obey(const control::Directive& directive) {
     default:
       break;
   }
+}
+
+void ControlLine::ForgiveNewcomers() {
+  std::erase_if(lasting_, [this](const control::Report& report) {
+    return report.has_failure() && view_.IsNewcomer(report.failure().culprit());
+  });
+}
+
+void ControlLine::Join(const control::Joined& joined) {
+  view_ = ViewOf(joined.view());
+  told_view_ = joined.view();
+  ballot_ = joined.view().ballot();
+  for (const auto& settled : joined.settled()) last_growth_ = settled.growth();
 }
 
 void ControlLine::Move(const control::RoundLimit& limit) {

@@ -36,6 +36,7 @@ namespace grapevine {
 // What a node knows of its run.
 struct DirectiveContext {
   Rank world_size = 0;
+  Rank rank = 0;     // the node's own
   Round rounds = 0;  // no round limit lies beyond
   Rank sharing = 0;  // so many workers share a budget of gradients, of so many rounds; none: 0
   Round cut = 0;     // the last nominal round that was to be measured
@@ -70,11 +71,14 @@ struct ControlLineOptions {
   bool mended = true;
   // Another node takes the role over when the coordinator's is lost; `resilient` then.
   bool role_moves = false;
-  Rank rank = 0;  // this node's
+  Rank rank = 0;    // this node's
+  Rank holder = 0;  // of the coordinator's role, when the node comes
 };
 
 // Of a directive that has been checked.
 View ViewOf(const control::View& view);
+// Whether members, newcomers and lead are what a view has, by themselves.
+bool AreMembers(const control::View& view, Rank world_size);
 
 class ControlLine {
  public:
@@ -152,6 +156,10 @@ class ControlLine {
   // Rank 0 has said what cannot be.
   void Disbelieve(const absl::Status& fits);
   void Move(const control::RoundLimit& limit);
+  // The run is under way.
+  void Join(const control::Joined& joined);
+  // What was said of those before, in whose place newcomers of the view are, is not said of these.
+  void ForgiveNewcomers();
   std::string TheCoordinator() const;  // for messages
   control::Standing Standing() const;
   bool Lasts(const control::Report& report) const;
@@ -161,7 +169,7 @@ class ControlLine {
 
   const ControlLineOptions options_;
   const std::chrono::nanoseconds pulse_;
-  Rank holder_ = 0;
+  Rank holder_;
   std::string coordinator_;
   std::optional<absl::Status> orphaned_;
   bool listens_ = true;  // to what comes over a connection; not to what a lost one still brings

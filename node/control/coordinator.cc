@@ -3,7 +3,6 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <limits>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -112,6 +111,11 @@ bool Coordinator::Take(Rank rank, Member& member, const control::Report& report)
 }
 
 void Coordinator::Handle(Rank rank, Member& member, const control::Report& report) {
+  if (succession_ && (report.has_failure() || report.has_done())) {
+    const auto most = static_cast<size_t>(world_size()) * static_cast<size_t>(world_size() + 2);
+    if (early_.size() < most) early_.emplace_back(rank, report);
+    return;
+  }
   switch (report.kind_case()) {
     case control::Report::kHeartbeat:
       return OnHeartbeat(member, report.heartbeat());
@@ -142,7 +146,7 @@ void Coordinator::Handle(Rank rank, Member& member, const control::Report& repor
 void Coordinator::OnClosed(SessionId session, std::string_view why, SteadyTime now) {
   Advance(now);
   const auto found = ranks_.find(session);
-  if (found == ranks_.end()) return;
+  if (found == ranks_.end()) return Forget(session);
   const Rank rank = found->second;
   Member& member = members_.at(rank);
   Detach(member);
@@ -205,6 +209,7 @@ void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   round_limit_ = limit;
   limit_final_ = final;
   if (phase_ != Phase::kRunning) return;
+  if (agreement_) agreement_->Extend(limit);
   if (desk_) {
     desk_->Extend(limit, final);
     return SendLimits();
@@ -213,6 +218,7 @@ void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   directive.mutable_round_limit()->set_limit(limit);
   directive.mutable_round_limit()->set_final(final);
   directive.mutable_round_limit()->set_growth(growth);
+  if (growth > 0) settled_.push_back(directive.round_limit());
   TellAll(directive);
 }
 
@@ -284,9 +290,16 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
   if (phase_ == Phase::kAborted) return TellVerdict(session, rank);
   if (ranks_.contains(session)) return RegisterAgain(session, registration);
   const auto outcast = left_out_.find(rank);
-  if (outcast != left_out_.end() &&
-      (outcast->second.process == registration.nonce() || outcast->second.process == 0)) {
+  if (outcast != left_out_.end() && (outcast->second.process == registration.nonce() ||
+                                     (outcast->second.process == 0 && !ComesAnew(registration)))) {
     return TellEnd(session, outcast->second.message, outcast->second.failure, rank);
+  }
+  if (ComesAnew(registration) && phase_ != Phase::kGathering) {
+    return Consider(session, registration);
+  }
+  if (succession_ && ComesAnew(registration) && rank >= 0 && rank < world_size()) {
+    early_candidates_.insert_or_assign(rank, Candidate{session, registration});
+    return;
   }
   if (succession_) return Succeed(session, registration);
   // Before it is compared with the others: it cannot end a run that it is not in.
@@ -314,6 +327,7 @@ void Coordinator::Join(SessionId session, const control::Registration& registrat
   member.last_heard = member.moved = member.round_since = now_;
   members_[registration.rank()] = std::move(member);
   ranks_[session] = registration.rank();
+  if (phase_ != Phase::kGathering) return;
   if (succession_) return TakeOverIfComplete();
   if (static_cast<Rank>(members_.size()) == world_size()) StartRun();
 }
@@ -324,7 +338,7 @@ void Coordinator::Succeed(SessionId session, const control::Registration& regist
   if (!why.empty()) return Refuse(session, registration, why);
   succession_->OnCome(registration);
   // Others may be members than were thought to be.
-  for (auto& [rank, address] : succession_->awaited()) absent_.emplace(rank, address);
+  for (auto& [rank, address] : succession_->awaited()) absent_.insert_or_assign(rank, address);
   absent_.erase(registration.rank());
   Join(session, registration);
 }
@@ -343,7 +357,11 @@ void Coordinator::TakeOver() {
   round_limit_ = found.limit().limit();
   limit_final_ = found.limit().final();
   ballot_ = found.ballot();
-  agreement_.emplace(found.view(), std::numeric_limits<Round>::max(), ballot_);
+  agreement_.emplace(found.view(), round_limit_, ballot_);
+  started_ = now_ - options_.elapsed;
+  addresses_ = found.addresses();
+  if (found.view().epoch > 0) views_.push_back(found.told());
+  if (found.limit().growth() > 0) settled_.push_back(found.limit());
   control::Directive limit;
   *limit.mutable_round_limit() = found.limit();
   control::Directive view;
@@ -373,8 +391,12 @@ void Coordinator::TakeOver() {
   }
   TellDecrees();
   TellIfAllDone();
-  for (const auto& [rank, failure] : std::exchange(early_, {})) {
-    if (members_.contains(rank)) OnFailure(rank, failure);
+  for (const auto& [rank, report] : std::exchange(early_, {})) {
+    const auto member = members_.find(rank);
+    if (member != members_.end()) Handle(rank, member->second, report);
+  }
+  for (const auto& [rank, candidate] : std::exchange(early_candidates_, {})) {
+    Consider(candidate.session, candidate.registration);
   }
 }
 
@@ -505,11 +527,14 @@ void Coordinator::StartRun() {
   if (options_.resumed) *roster->mutable_resumed() = *options_.resumed;
   for (auto& [rank, member] : members_) {
     roster->add_addresses(member.registration.address());
+    addresses_.push_back(member.registration.address());
     member.moved = member.round_since = now_;
   }
+  started_ = now_ - options_.elapsed;
   TellAll(directive);
-  if (options_.resilient) {
-    agreement_.emplace(FirstView(world_size()), std::numeric_limits<Round>::max());
+  if (options_.resilient) agreement_.emplace(FirstView(world_size()), round_limit_);
+  if (options_.resumed) {
+    settled_.assign(options_.resumed->settled().begin(), options_.resumed->settled().end());
   }
   if (options_.checkpoints) calls_.emplace(*options_.checkpoints, now_);
   if (!desk_) return;
@@ -547,10 +572,6 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   // It may come again.
   if (phase_ == Phase::kGathering) {
     absences_[reporter] = absl::StrCat("left: ", InTheNameOf(reporter, message));
-  }
-  // Of a node it is one for each of its peers and one for itself.
-  if (succession_ && early_.size() <= members_.size() * members_.size()) {
-    early_.emplace_back(reporter, failure);
   }
   if (phase_ != Phase::kRunning) return;
   const bool known = failure.culprit() >= 0 && failure.culprit() < world_size();
@@ -608,24 +629,130 @@ void Coordinator::PromiseForThoseWhoAreDone() {
 }
 
 void Coordinator::TellDecrees() {
-  const std::optional<ViewAgreement::Decree> decree = agreement_->Take();
-  if (!decree) return;
+  while (const std::optional<ViewAgreement::Decree> decree = agreement_->Take()) {
+    if (const auto* prepare = std::get_if<Prepare>(&*decree)) {
+      TellPrepare(*prepare);
+    } else {
+      TellView(std::get<View>(*decree));
+    }
+  }
+}
+
+void Coordinator::TellPrepare(const Prepare& prepare) {
+  ballot_ = prepare.ballot;
   control::Directive directive;
-  if (const auto* prepare = std::get_if<Prepare>(&*decree)) {
-    ballot_ = prepare->ballot;
-    directive.mutable_prepare()->set_ballot(ballot_);
-  } else {
-    const View& agreed = std::get<View>(*decree);
-    control::View& view = *directive.mutable_view();
-    view.set_epoch(agreed.epoch);
-    view.set_from(agreed.from);
-    view.set_ballot(agreed.ballot);
-    view.mutable_members()->Assign(agreed.members.begin(), agreed.members.end());
-    view.set_lead(self());
-    if (agreed.from >= round_limit_ && !limit_final_) view.set_again(round_limit_);
+  directive.mutable_prepare()->set_ballot(ballot_);
+  TellAll(directive);
+  PromiseForThoseWhoAreDone();
+}
+
+void Coordinator::TellView(const View& agreed) {
+  control::Directive directive;
+  control::View& view = *directive.mutable_view();
+  view.set_epoch(agreed.epoch);
+  view.set_from(agreed.from);
+  view.set_ballot(agreed.ballot);
+  view.mutable_members()->Assign(agreed.members.begin(), agreed.members.end());
+  view.set_lead(self());
+  if (agreed.from >= round_limit_ && !limit_final_) view.set_again(round_limit_);
+  for (const Rank member : agreed.newcomers) {
+    const control::Registration& registration = candidates_.at(member).registration;
+    control::Newcomer& newcomer = *view.add_newcomers();
+    newcomer.set_rank(member);
+    newcomer.set_process(registration.nonce());
+    newcomer.set_address(registration.address());
+    addresses_[member] = registration.address();
   }
   TellAll(directive);
-  if (directive.has_prepare()) PromiseForThoseWhoAreDone();
+  TakeIn(agreed, view);
+  views_.push_back(view);
+  TurnAway(agreement_->TakeDeclined());
+}
+
+void Coordinator::TakeIn(const View& view, const control::View& told) {
+  if (view.newcomers.empty()) return;
+  control::Directive directive;
+  control::Roster& roster = *directive.mutable_roster();
+  roster.set_run_id(options_.run_id);
+  roster.mutable_addresses()->Assign(addresses_.begin(), addresses_.end());
+  roster.set_round_limit(round_limit_);
+  control::Joined& joined = *roster.mutable_joined();
+  *joined.mutable_view() = told;
+  joined.mutable_before()->Assign(views_.begin(), views_.end());
+  joined.mutable_settled()->Assign(settled_.begin(), settled_.end());
+  joined.set_time_ns(std::max<int64_t>(0, nanoseconds(now_ - started_).count()));
+  for (const Rank newcomer : view.newcomers) {
+    const Candidate candidate = candidates_.extract(newcomer).mapped();
+    left_out_.erase(newcomer);
+    accusations_.TakeIn(newcomer);
+    Join(candidate.session, candidate.registration);
+    Tell(members_.at(newcomer), directive);
+    output_.newcomers.emplace_back(newcomer, view.from);
+    output_.notices.push_back(absl::StrCat(
+        "rank ", newcomer, " at ", candidate.registration.address(), " comes in from round ",
+        view.from, " on; ", members_.size(), " of ", world_size(), " nodes go on"));
+  }
+}
+
+void Coordinator::TurnAway(const std::vector<Rank>& declined) {
+  for (const Rank member : declined) {
+    const auto found = candidates_.extract(member);
+    if (!found) continue;
+    Refuse(found.mapped().session, found.mapped().registration,
+           "the run is in its last rounds; there is none left for it");
+  }
+}
+
+void Coordinator::Consider(SessionId session, const control::Registration& registration) {
+  std::string why = Objection(options_.own, registration);
+  if (why.empty()) why = NoPlaceFor(registration);
+  if (phase_ == Phase::kAborted) return TellVerdict(session, registration.rank());
+  if (!why.empty()) return Refuse(session, registration, why);
+  candidates_.insert_or_assign(registration.rank(), Candidate{session, registration});
+  output_.notices.push_back(absl::StrCat("rank ", registration.rank(), " at ",
+                                         registration.address(), " wants to come in"));
+  agreement_->Admit(registration.rank());
+  TellDecrees();
+}
+
+std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
+  const Rank rank = registration.rank();
+  // Those who would have to agree may have left.
+  if (phase_ == Phase::kFinished) return "the run is over";
+  if (calls_) return "the run keeps checkpoints, and takes nobody in";
+  if (!agreement_) {
+    return absl::StrCat("the run is under way, and ", Self(),
+                        " takes nobody in; that needs --on-failure=shrink on all nodes");
+  }
+  // The new process may be here before the end of the old one is known.
+  if (options_.proven && absent_.contains(rank)) {
+    OnGone(rank, "another process came in its place", now_);
+  }
+  const auto holder = members_.find(rank);
+  if (holder != members_.end()) {
+    return absl::StrCat("rank ", rank, " is taken by the process at ",
+                        holder->second.registration.address(), ", which is in the run");
+  }
+  const auto before = candidates_.find(rank);
+  if (before != candidates_.end() && before->second.registration.nonce() != registration.nonce()) {
+    return absl::StrCat("another process of rank ", rank, ", at ",
+                        before->second.registration.address(), ", waits to come in already");
+  }
+  const bool over = std::ranges::any_of(
+      members_, [this](const auto& entry) { return entry.second.done_below == round_limit_; });
+  return over ? "the run is in its last rounds; there is none left for it" : "";
+}
+
+void Coordinator::Forget(SessionId session) {
+  std::erase_if(early_candidates_,
+                [session](const auto& entry) { return entry.second.session == session; });
+  const auto found = std::ranges::find_if(
+      candidates_, [session](const auto& entry) { return entry.second.session == session; });
+  if (found == candidates_.end()) return;
+  const Rank rank = found->first;
+  candidates_.erase(found);
+  agreement_->Lose(rank);
+  TellDecrees();
 }
 
 std::string Coordinator::NotDone(Rank rank, Round limit) const {
@@ -664,6 +791,9 @@ void Coordinator::Finish() {
   phase_ = Phase::kFinished;
   for (const auto& [rank, member] : members_) {
     if (member.session) TellFinish(*member.session);
+  }
+  for (const auto& [rank, candidate] : std::exchange(candidates_, {})) {
+    Refuse(candidate.session, candidate.registration, "the run is over");
   }
 }
 
@@ -866,6 +996,12 @@ void Coordinator::Abort(Rank culprit, Failure failure, const std::string& messag
   culprit_ = culprit;
   for (const auto& [rank, member] : members_) {
     if (member.session) TellVerdict(*member.session, rank);
+  }
+  for (const auto& [rank, candidate] : std::exchange(candidates_, {})) {
+    TellVerdict(candidate.session, rank);
+  }
+  for (const auto& [rank, candidate] : std::exchange(early_candidates_, {})) {
+    TellVerdict(candidate.session, rank);
   }
 }
 

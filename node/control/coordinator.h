@@ -19,6 +19,10 @@
 // asked, it begins none; and what befalls the numbers, the settings or the files of one node ends
 // the run as ever (IsOfOneNode).
 //
+// A process in the place of a node that is left out may then come in (Registration's joins): it
+// waits until the others have agreed on a view with it, and hears then from which round on it is
+// in.
+//
 // Where the role may move (`role_moves`), what befalls the coordinator's own node does not end the
 // run: it goes without a word, and the coordinator of another node takes the run over
 // (succession.h). That one gathers those who are left, tells them what some have missed, leaves out
@@ -82,6 +86,8 @@ struct CoordinatorOptions {
   // Whether another node takes the role over when this one is lost; `resilient`, without a budget
   // and without checkpoints.
   bool role_moves = false;
+  // How long ago the run began, when this one begins it, or goes on with it.
+  std::chrono::nanoseconds elapsed{0};
   // If this one takes a run over: from whom.
   std::optional<SuccessionOptions> succession;
   // If nodes share a budget of gradients; round_limit then counts nominal rounds.
@@ -108,6 +114,7 @@ class Coordinator {
     std::optional<Round> called;                             // all are told to save after it
     std::vector<std::string> notices;                        // for rank 0's log
     std::vector<Rank> lost;                                  // which are left out
+    std::vector<std::pair<Rank, Round>> newcomers;           // and which come in, after that round
     // True once, when every node is done: this one writes the results, then calls Finish.
     bool all_done = false;
   };
@@ -193,7 +200,28 @@ class Coordinator {
     Failure failure;
   };
 
+  // Who waits to come in.
+  struct Candidate {
+    SessionId session;
+    control::Registration registration;
+  };
+
   void Advance(SteadyTime now);
+  // A process that wants to come into a run that is under way.
+  void Consider(SessionId session, const control::Registration& registration);
+  static bool ComesAnew(const control::Registration& registration) {
+    return registration.joins() && registration.run_id().empty();
+  }
+  // Why it cannot; empty where it can.
+  std::string NoPlaceFor(const control::Registration& registration);
+  // The others have agreed to go on with these.
+  void TakeIn(const View& view, const control::View& told);
+  // They have not, as the run has no round left for them.
+  void TurnAway(const std::vector<Rank>& declined);
+  // The session was a candidate's.
+  void Forget(SessionId session);
+  void TellPrepare(const Prepare& prepare);
+  void TellView(const View& view);
   void Register(SessionId session, const control::Registration& registration);
   void Join(SessionId session, const control::Registration& registration);
   // Likewise where a run is taken over: once all have come who are awaited, it goes on.
@@ -289,14 +317,22 @@ class Coordinator {
   std::set<Rank> latecomers_;             // have yet to hear that the run cannot begin
   std::map<Rank, std::string> absent_;    // the addresses of members without a session
   std::map<Rank, Outcast> left_out_;
+  std::map<Rank, Candidate> candidates_;
+  std::map<Rank, Candidate> early_candidates_;  // that came while the run is taken over
+  std::vector<control::View> views_;            // that were agreed upon, as far as they are known
+  std::vector<control::RoundLimit> settled_;    // where the batch grows at plateaus
+  std::vector<std::string> addresses_;          // by rank; of those that are lost, the last
+  SteadyTime started_;
   NoticeThrottle refusals_told_;
   Accusations accusations_;
   std::optional<ViewAgreement> agreement_;  // while it runs, if nodes go on without the lost
   uint32_t ballot_ = 0;
   std::optional<CheckpointCalls> calls_;  // while it runs, if it keeps checkpoints
   std::optional<Stop> stop_;
-  std::optional<Succession> succession_;                  // while it gathers those who are left
-  std::vector<std::pair<Rank, control::Failure>> early_;  // what they say meanwhile
+  std::optional<Succession> succession_;  // while it gathers those who are left
+  // What they say meanwhile that is of the run: of a node, one for each of its peers at most, one
+  // for itself, and that it is done.
+  std::vector<std::pair<Rank, control::Report>> early_;
   bool resigned_ = false;
   bool limit_final_ = false;
   bool all_done_told_ = false;

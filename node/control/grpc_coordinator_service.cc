@@ -361,6 +361,7 @@ void GrpcCoordinatorService::Flush() {
     if (sinks_.on_part) sinks_.on_part(rank, part);
   }
   for (const Rank lost : output.lost) sinks_.on_lost(lost);
+  for (const auto& [rank, from] : output.newcomers) sinks_.on_newcomer(rank, from);
   for (const std::string& notice : output.notices) sinks_.on_notice(notice);
   if (output.all_done) sinks_.on_all_done();
 }

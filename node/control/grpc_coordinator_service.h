@@ -41,6 +41,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
     // take a moment. An error ends the run.
     std::function<absl::Status()> on_gathered = [] { return absl::OkStatus(); };
     std::function<void(Rank)> on_lost = [](Rank) {};  // the run goes on without it
+    // And with another process in its place, after that round.
+    std::function<void(Rank, Round)> on_newcomer = [](Rank, Round) {};
     // All nodes are told to save what they have after this round. Before any on_part of it.
     std::function<void(Round)> on_called = [](Round) {};
   };

@@ -237,10 +237,23 @@ void MetricsCollector::Lose(Rank rank) {
   if (!lost_.insert(rank).second) return;
   lost_bytes_ = SumOfBytes(lost_bytes_, bytes_sent_[rank]);
   last_.erase(rank);
+  newcomers_.erase(rank);
   carried_.erase(rank);
   local_accuracy_.erase(rank);
   for (auto& [round, open] : open_) open.reports.erase(rank);
   EmitComplete();
+}
+
+void MetricsCollector::TakeIn(Rank rank, Round from) {
+  MutexLock lock(mutex_);
+  if (lost_.erase(rank) == 0) return;
+  bytes_sent_[rank] = 0;
+  last_[rank] = newcomers_[rank] = from;
+}
+
+Rank MetricsCollector::NodesIn(Round round) const {
+  return living() - static_cast<Rank>(std::ranges::count_if(
+                        newcomers_, [round](const auto& entry) { return entry.second >= round; }));
 }
 
 bool MetricsCollector::Passed(Round round) const {
@@ -250,7 +263,7 @@ bool MetricsCollector::Passed(Round round) const {
 
 absl::Status MetricsCollector::MakeRoom() {
   for (auto entry = open_.begin(); entry != open_.end(); ++entry) {
-    if (options_.evaluated(entry->first) || !AllReported(entry->second)) continue;
+    if (options_.evaluated(entry->first) || !AllReported(entry->first, entry->second)) continue;
     const Open joined = std::move(entry->second);
     const Round round = entry->first;
     open_.erase(entry);
@@ -289,7 +302,7 @@ void MetricsCollector::EmitComplete() {
     if (AwaitsEvaluation(round, front)) return;
     const auto node = open_.extract(open_.begin());
     const Open& open = node.mapped();
-    if (AllReported(open)) {
+    if (AllReported(node.key(), open)) {
       Emit(Join(node.key(), open));
       continue;
     }
@@ -326,7 +339,8 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
     work.samples += report.samples();
     work.noise += NoiseIn(report);
   }
-  if (!lost_.empty() || options_.changed) work.living = living();
+  const Rank nodes = NodesIn(round);
+  if (nodes < options_.size || options_.changed) work.living = nodes;
   work.losses = work.samples;  // a report's sum is over samples
   return meter_.Measure(options_.at(round), work, open.evaluation);
 }

@@ -106,6 +106,8 @@ class MetricsCollector {
   // The run goes on without this rank: rounds are complete without it. What it has sent, as far as
   // it has said, counts in all that come.
   void Lose(Rank rank);
+  // Another process is in its place, which reports of rounds after `from`.
+  void TakeIn(Rank rank, Round from);
 
   // What nodes that are lost have sent, as far as they had said.
   int64_t lost_bytes() const;
@@ -132,8 +134,10 @@ class MetricsCollector {
   Rank living() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return options_.size - static_cast<Rank>(lost_.size());
   }
-  bool AllReported(const Open& open) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return static_cast<Rank>(open.reports.size()) == living();
+  // Who does that round.
+  Rank NodesIn(Round round) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AllReported(Round round, const Open& open) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return static_cast<Rank>(open.reports.size()) == NodesIn(round);
   }
   // Whether no more reports of `round` will come.
   bool Passed(Round round) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -158,7 +162,8 @@ class MetricsCollector {
   std::map<Rank, control::NodeMetrics> carried_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, int64_t> bytes_sent_ ABSL_GUARDED_BY(mutex_);  // that each has last reported
   std::set<Rank> lost_ ABSL_GUARDED_BY(mutex_);
-  int64_t lost_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // sent by those
+  int64_t lost_bytes_ ABSL_GUARDED_BY(mutex_) = 0;           // sent by processes that are lost
+  std::map<Rank, Round> newcomers_ ABSL_GUARDED_BY(mutex_);  // and after which round they begin
   Round emitted_ ABSL_GUARDED_BY(mutex_) = 0;
   Round taken_over_at_ ABSL_GUARDED_BY(mutex_) = 0;
   Round evaluated_from_ ABSL_GUARDED_BY(mutex_) = 0;

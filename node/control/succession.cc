@@ -12,11 +12,8 @@ namespace {
 // Whether a member can have been told so.
 bool CanBe(const control::Standing& standing, Rank world_size) {
   const control::View& view = standing.view();
-  const auto in_world = [world_size](Member member) { return member >= 0 && member < world_size; };
   return standing.limit().limit() >= 0 && view.from() >= 0 && view.ballot() <= standing.ballot() &&
-         (!standing.has_view() || !view.members().empty()) &&
-         std::ranges::is_sorted(view.members(), std::ranges::less_equal{}) &&
-         std::ranges::all_of(view.members(), in_world) &&
+         (!standing.has_view() || AreMembers(view, world_size)) &&
          (!standing.has_done() || standing.done() == standing.limit().limit());
 }
 
@@ -26,6 +23,7 @@ Succession::Succession(SuccessionOptions options, Rank self, std::string run_id)
     : options_(std::move(options)),
       self_(self),
       run_id_(std::move(run_id)),
+      addresses_(options_.addresses),
       view_(FirstView(static_cast<Rank>(options_.addresses.size()))) {}
 
 std::string Succession::Objection(const control::Registration& registration) const {
@@ -48,6 +46,10 @@ void Succession::OnCome(const control::Registration& registration) {
   if (standing.has_view() && standing.view().epoch() > view_.epoch) {
     told_ = standing.view();
     view_ = ViewOf(told_);
+    for (const control::Newcomer& newcomer : told_.newcomers()) {
+      addresses_[newcomer.rank()] = newcomer.address();
+      gone_.erase(newcomer.rank());  // that was the process before
+    }
   }
   limit_.set_limit(std::max(limit_.limit(), standing.limit().limit()));
   limit_.set_final(limit_.final() || standing.limit().final());
@@ -63,7 +65,7 @@ std::map<Rank, std::string> Succession::awaited() const {
   std::map<Rank, std::string> awaited;
   for (const Rank rank : view_.members) {
     if (rank == options_.lost || IsHere(rank) || gone_.contains(rank)) continue;
-    awaited[rank] = options_.addresses[rank];
+    awaited[rank] = addresses_[rank];
   }
   return awaited;
 }

@@ -51,6 +51,7 @@ class Succession {
   // Of those who are here. The latest view that any has heard of, and as it was told.
   const View& view() const { return view_; }
   const control::View& told() const { return told_; }
+  const std::vector<std::string>& addresses() const { return addresses_; }
   uint32_t ballot() const { return ballot_; }
   const control::RoundLimit& limit() const { return limit_; }
   // Whether the node, which is here, has not heard of the latest view.
@@ -63,6 +64,7 @@ class Succession {
   const std::string run_id_;
   std::map<Rank, control::Standing> standings_;
   std::set<Rank> gone_;
+  std::vector<std::string> addresses_;  // of processes that came later, too
   View view_;
   control::View told_;
   uint32_t ballot_ = 0;

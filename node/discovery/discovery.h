@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/ids.h"
 #include "node/identity/host_address.h"
 
 namespace grapevine {
@@ -60,6 +61,7 @@ struct FoundCoordinator {
   HostAddress address;
   // What its certificate must name where that is not the address's host; else empty.
   std::string certified_name;
+  Rank rank = 0;  // whose it is
 };
 
 // Thread-safe.

@@ -187,7 +187,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLongestLease{10000};
 // The others go on as soon after rank 0 has died. Whoever is merely late to keep it loses nothing
 // (moving_role.h).
-constexpr milliseconds kLongestVacancy{3000};
+constexpr milliseconds kLongestVacancy{2000};
 constexpr int kMinBackoffMs = 100;
 constexpr int kMaxBackoffMs = 1000;
 

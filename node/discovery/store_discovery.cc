@@ -230,7 +230,7 @@ absl::StatusOr<FoundCoordinator> StoreDiscovery::Ask(const StoredValue& announce
                                              .service = ServiceOfRun(rank_zero->run_id),
                                              .certified_name = ""},
                                             Soon(deadline, kAnswer));
-  if (answer.coordinator) return FoundCoordinator{*answer.coordinator, ""};
+  if (answer.coordinator) return FoundCoordinator{*answer.coordinator, "", rank_zero->rank};
   return absl::UnavailableError(absl::StrCat(
       "it is announced at ", AnnouncementText(*rank_zero), ", and does not answer (",
       answer.why_not,

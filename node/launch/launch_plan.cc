@@ -122,6 +122,42 @@ std::optional<Rank> LaunchPlan::next() const {
 
 void LaunchPlan::OnStarted(pid_t process) { children_.push_back({.process = process}); }
 
+std::optional<Rank> LaunchPlan::next_restart(Time now) const {
+  const auto due = std::ranges::find_if(
+      children_, [now](const Child& child) { return now >= child.restart_at; });
+  if (due == children_.end() || !restarts()) return std::nullopt;
+  return static_cast<Rank>(due - children_.begin());
+}
+
+void LaunchPlan::OnRestarted(Rank rank, pid_t process) {
+  Child& child = children_[static_cast<size_t>(rank)];
+  const auto wish = child.returns ? child.returns : child.again;
+  child = {.process = process, .again = wish, .joined = true};
+  std::erase_if(ends_, [rank](const ChildEnd& end) { return end.rank == rank; });
+}
+
+void LaunchPlan::OnReturn(Rank rank, std::chrono::nanoseconds delay) {
+  if (rank < 0 || rank >= static_cast<Rank>(children_.size()) || !options_.survives) return;
+  children_[static_cast<size_t>(rank)].returns = std::chrono::ceil<milliseconds>(delay);
+}
+
+void LaunchPlan::PlanRestart(Child& child, Time now) {
+  // Rank 0 begins a run, and comes into one only where its role can have moved.
+  const bool may_come = &child != &children_.front() || options_.role_moves;
+  if (!restarts() || !may_come) return;
+  // One that was to hand it the model may have been lost meanwhile.
+  const bool could_not_come_in =
+      FailureOfEnd(ends_.back()) == Failure::kPeerLost && WIFEXITED(ends_.back().wait_status);
+  if (child.returns) {
+    child.restart_at = After(now, *child.returns);
+  } else if (child.again && could_not_come_in) {
+    child.restart_at = After(now, std::max(*child.again, options_.restart_delay));
+  } else if (restarted_ < options_.max_restarts) {
+    ++restarted_;
+    child.restart_at = After(now, options_.restart_delay);
+  }
+}
+
 void LaunchPlan::OnSignal(int signal, Time now) {
   if (!interrupted()) {
     interrupted_by_ = signal;
@@ -169,14 +205,16 @@ void LaunchPlan::OnPause(Rank rank, std::chrono::nanoseconds duration, Time now)
 
 bool LaunchPlan::Survives(const ChildEnd& end) const {
   const bool begun = options_.role_moves && listening_;
-  return options_.survives && (end.rank != 0 || begun) && IsOfOneNode(FailureOfEnd(end));
+  // One that came later could not come in, maybe: that is nobody else's failure.
+  return options_.survives && (end.rank != 0 || begun) &&
+         (end.joined || IsOfOneNode(FailureOfEnd(end)));
 }
 
 void LaunchPlan::OnEnded(Rank rank, int wait_status, Time now) {
   Child& child = children_[static_cast<size_t>(rank)];
   child.ended = true;
-  ends_.push_back({rank, child.process, wait_status, child.signalled});
-  if (wait_status != 0 && Survives(ends_.back())) return;
+  ends_.push_back({rank, child.process, wait_status, child.signalled, child.joined});
+  if (wait_status != 0 && Survives(ends_.back())) return PlanRestart(child, now);
   if (wait_status != 0) {
     BeginEnd(After(now, options_.grace));
   } else if (awaiting_port()) {
@@ -210,6 +248,7 @@ std::vector<LaunchPlan::Order> LaunchPlan::Due(Time now) {
     if (now >= HeldUntil(child)) {
       Give(rank, SIGKILL, "is stopped while the others end");
     }
+    if (now >= AwaitedUntil(child)) Give(rank, SIGTERM);
   }
   if (now >= kill_at_) {
     kill_at_ = kNever;
@@ -224,14 +263,18 @@ LaunchPlan::Time LaunchPlan::deadline() const {
   Time earliest = std::min(
       {awaiting_port() ? port_deadline_ : kNever, FinishDeadline(), terminate_at_, kill_at_});
   for (const Child& child : children_) {
-    earliest = std::min({earliest, HeldUntil(child), child.paused_until});
+    earliest = std::min({earliest, HeldUntil(child), AwaitedUntil(child), child.paused_until});
+    if (restarts()) earliest = std::min(earliest, child.restart_at);
   }
   return earliest;
 }
 
 bool LaunchPlan::over() const {
+  const bool awaits_restart = restarts() && std::ranges::any_of(children_, [](const Child& child) {
+                                return child.restart_at != kNever;
+                              });
   return (ending() || static_cast<Rank>(children_.size()) == options_.nodes) &&
-         ends_.size() == children_.size();
+         ends_.size() == children_.size() && !awaits_restart;
 }
 
 absl::Status LaunchPlan::Outcome() const {
@@ -265,6 +308,11 @@ Time LaunchPlan::HeldUntil(const Child& child) const {
                         (options_.role_moves || &child != &children_.front()) &&
                         child.paused_until > patience;
   return left_out ? since : patience;
+}
+
+Time LaunchPlan::AwaitedUntil(const Child& child) const {
+  const bool awaited = child.joined && !child.ended && !child.signalled && !ending();
+  return awaited && finished_ != kNever ? After(finished_, options_.grace) : kNever;
 }
 
 void LaunchPlan::BeginEnd(Time terminate_at) {

@@ -27,8 +27,9 @@ namespace grapevine {
 struct ChildEnd {
   Rank rank;
   pid_t pid;
-  int wait_status;  // waitpid's
-  bool signalled;   // the launcher had told it to end
+  int wait_status;      // waitpid's
+  bool signalled;       // the launcher had told it to end
+  bool joined = false;  // it had been started in the place of another
 };
 
 // OK when all ended with 0; kInterrupted or kTerminated when they did not and the user's signal (0:
@@ -65,6 +66,9 @@ struct LaunchPlanOptions {
   bool survives = false;
   // They go on without rank 0, too: the launch has succeeded if any of them has.
   bool role_moves = false;
+  // Another process is started in the place of one that is lost, so often in all and so much later.
+  int max_restarts = 0;
+  std::chrono::milliseconds restart_delay{1000};
 };
 
 class LaunchPlan {
@@ -84,6 +88,9 @@ class LaunchPlan {
   // The rank to start now, if any; OnStarted or OnFailure must follow.
   std::optional<Rank> next() const;
   void OnStarted(pid_t process);
+  // The rank in whose place another process is to start now, if any; likewise.
+  std::optional<Rank> next_restart(Time now) const;
+  void OnRestarted(Rank rank, pid_t process);
   // Rank 0 said where it listens.
   void OnListening() { listening_ = true; }
 
@@ -95,6 +102,9 @@ class LaunchPlan {
   void OnHeld(Rank rank, bool held, Time now);
   // A child asks to be stopped for so long (--chaos).
   void OnPause(Rank rank, std::chrono::nanoseconds duration, Time now);
+  // A child is about to be killed at its own wish, and another to be started so much later
+  // (--chaos).
+  void OnReturn(Rank rank, std::chrono::nanoseconds delay);
   // A child has ended with waitpid's status.
   void OnEnded(Rank rank, int wait_status, Time now);
 
@@ -116,7 +126,11 @@ class LaunchPlan {
     bool signalled = false;  // by the launcher
     bool killed = false;     // by it, too
     Time held_since = kNever;
-    Time paused_until = kNever;  // at its own wish
+    Time paused_until = kNever;                             // at its own wish
+    std::optional<std::chrono::milliseconds> returns = {};  // likewise, once it has been killed
+    std::optional<std::chrono::milliseconds> again = {};    // of one that has come for that
+    bool joined = false;                                    // in the place of another
+    Time restart_at = kNever;                               // of one that has ended
   };
 
   bool ending() const { return failed_ || interrupted(); }
@@ -124,6 +138,9 @@ class LaunchPlan {
   std::chrono::milliseconds SignalGrace() const;
   // Whether the user's signal, which is not the first, says nothing new.
   bool Echoes(int signal, Time now) const;
+  // Another process is to take the place of this child, which is lost.
+  void PlanRestart(Child& child, Time now);
+  bool restarts() const { return !ending() && finished_ == kNever; }
   // Whether the others may go on without this child, which has not ended well.
   bool Survives(const ChildEnd& end) const;
   bool awaiting_port() const { return !listening_ && !ending() && options_.nodes > 1; }
@@ -131,6 +148,8 @@ class LaunchPlan {
   Time FinishDeadline() const;
   // When a stopped child is killed.
   Time HeldUntil(const Child& child) const;
+  // When one that was to come in is told to end: the run is over, and it may have come too late.
+  Time AwaitedUntil(const Child& child) const;
   // The remaining children get SIGTERM at that time, unless it is due earlier.
   void BeginEnd(Time terminate_at);
   // `why` follows the rank's name.
@@ -142,6 +161,7 @@ class LaunchPlan {
   std::vector<ChildEnd> ends_;   // in the order in which they came
   std::vector<Order> orders_;
   absl::Status own_failure_;
+  int restarted_ = 0;  // that were not at the child's own wish
   bool listening_ = false;
   bool failed_ = false;  // a child or the launcher
   int interrupted_by_ = 0;

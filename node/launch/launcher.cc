@@ -91,6 +91,7 @@ class Launcher {
       ReadAll();
       Look();
       StartChildren();
+      RestartChildren();
       Obey();
     }
     ReadAll();
@@ -110,25 +111,52 @@ class Launcher {
 
   void StartChildren() {
     while (const std::optional<Rank> rank = plan_.next()) {
-      absl::Status status;
       std::map<std::string, int> inherited;
       if (*rank == 0) inherited[kPortDescriptorVariable] = port_.write.get();
       if (*rank == 0 || options_.plan.role_moves) {
         inherited[kProgressDescriptorVariable] = progress_.write.get();
       }
-      status = StartChild(*rank, *rank == 0 ? "0" : master_port_, std::move(inherited));
+      absl::StatusOr<Child> child = StartChild(*rank, *rank == 0 ? "0" : master_port_,
+                                               std::move(inherited), options_.arguments);
       port_.write.Close();
       if (!options_.plan.role_moves) progress_.write.Close();
-      if (!status.ok()) {
-        plan_.OnFailure(
-            absl::Status(status.code(), absl::StrCat("rank ", *rank, ": ", status.message())),
-            steady_clock::now());
+      if (!child.ok()) {
+        OnNotStarted(*rank, child.status());
+        continue;
       }
+      plan_.OnStarted(child->process->pid());
+      children_.push_back(*std::move(child));
     }
   }
 
-  absl::Status StartChild(Rank rank, const std::string& master_port,
-                          std::map<std::string, int> inherited) {
+  void OnNotStarted(Rank rank, const absl::Status& why) {
+    plan_.OnFailure(absl::Status(why.code(), absl::StrCat("rank ", rank, ": ", why.message())),
+                    steady_clock::now());
+  }
+
+  // In the places of those that are lost.
+  void RestartChildren() {
+    while (const std::optional<Rank> rank = plan_.next_restart(steady_clock::now())) {
+      std::map<std::string, int> inherited;
+      if (options_.plan.role_moves) inherited[kProgressDescriptorVariable] = progress_.write.get();
+      std::vector<std::string> arguments = options_.arguments;
+      arguments.insert(arguments.end(), options_.join_arguments.begin(),
+                       options_.join_arguments.end());
+      absl::StatusOr<Child> child =
+          StartChild(*rank, master_port_, std::move(inherited), std::move(arguments));
+      if (!child.ok()) return OnNotStarted(*rank, child.status());
+      if (sinks_.on_notice) {
+        sinks_.on_notice(absl::StrCat("rank ", *rank, " is started again (process ",
+                                      child->process->pid(), ")"));
+      }
+      plan_.OnRestarted(*rank, child->process->pid());
+      children_[static_cast<size_t>(*rank)] = *std::move(child);
+    }
+  }
+
+  absl::StatusOr<Child> StartChild(Rank rank, const std::string& master_port,
+                                   std::map<std::string, int> inherited,
+                                   std::vector<std::string> arguments) {
     std::map<std::string, std::string> environment = InheritedEnvironment();
     // Nodes share the cores: one tensor thread each, and none that spins.
     environment.emplace("OMP_NUM_THREADS", "1");
@@ -139,7 +167,7 @@ class Launcher {
     environment["MASTER_ADDR"] = "127.0.0.1";
     environment["MASTER_PORT"] = master_port;
     environment[kLaunchedVariable] = "1";
-    ChildCommand command{.executable = options_.executable, .arguments = options_.arguments};
+    ChildCommand command{.executable = options_.executable, .arguments = std::move(arguments)};
     if (options_.pauses) inherited[kPauseDescriptorVariable] = pauses_.write.get();
     for (const auto& [variable, descriptor] : inherited) {
       environment[variable] = absl::StrCat(descriptor);
@@ -150,16 +178,13 @@ class Launcher {
     }
     if (!cpus_.empty()) command.cpu = cpus_[static_cast<size_t>(rank) % cpus_.size()];
     ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> process, ChildProcess::Start(command));
-    plan_.OnStarted(process->pid());
-    children_.push_back({.rank = rank,
-                         .process = std::move(process),
-                         .output = LineReader([this, rank](std::string_view line) {
-                           sinks_.on_line(rank, false, line);
-                         }),
-                         .errors = LineReader([this, rank](std::string_view line) {
-                           sinks_.on_line(rank, true, line);
-                         })});
-    return absl::OkStatus();
+    return Child{
+        .rank = rank,
+        .process = std::move(process),
+        .output =
+            LineReader([this, rank](std::string_view line) { sinks_.on_line(rank, false, line); }),
+        .errors =
+            LineReader([this, rank](std::string_view line) { sinks_.on_line(rank, true, line); })};
   }
 
   void OnPort(std::string_view line) {
@@ -174,8 +199,11 @@ class Launcher {
     }
   }
 
-  // "RANK NANOSECONDS"; untrusted.
+  static constexpr std::string_view kReturns = "back ";
+  // "RANK NANOSECONDS", or that after "back "; untrusted.
   void OnPause(std::string_view line) {
+    const bool returns = line.starts_with(kReturns);
+    if (returns) line.remove_prefix(kReturns.size());
     const std::string text(line);
     const std::vector<std::string> words = absl::StrSplit(text, ' ');
     Rank rank = 0;
@@ -184,6 +212,7 @@ class Launcher {
         !absl::SimpleAtoi(words[1], &duration) || duration < 0) {
       return;
     }
+    if (returns) return plan_.OnReturn(rank, std::chrono::nanoseconds(duration));
     plan_.OnPause(rank, std::chrono::nanoseconds(duration), steady_clock::now());
   }
 

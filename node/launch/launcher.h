@@ -31,7 +31,8 @@ inline constexpr char kLaunchedVariable[] = "GRAPEVINE_LAUNCHED";
 inline constexpr char kPortDescriptorVariable[] = "GRAPEVINE_PORT_FD";
 inline constexpr char kProgressDescriptorVariable[] = "GRAPEVINE_PROGRESS_FD";
 // For every node, with LaunchOptions::pauses: where it asks to be stopped for a while, in a line
-// "RANK NANOSECONDS".
+// "RANK NANOSECONDS"; or, before it kills itself, to be started again after a while, in a line
+// "back RANK NANOSECONDS".
 inline constexpr char kPauseDescriptorVariable[] = "GRAPEVINE_PAUSE_FD";
 
 // For every node, where it is set: the folder in which rank 0's role is kept.
@@ -41,13 +42,16 @@ struct LaunchOptions {
   LaunchPlanOptions plan;
   std::string executable = "/proc/self/exe";
   std::vector<std::string> arguments;  // the same for all, with the program's name first
+  // Added to those of a child that is started in the place of one that is lost.
+  std::vector<std::string> join_arguments = {};
   // Added to this process's environment, from which GRAPEVINE_* are removed: the arguments already
   // reflect them.
   std::map<std::string, std::string> environment;
   // Rank r runs on the r-th core only, modulo their number. Off: the kernel knows better, unless
   // there are as many cores as nodes and nothing else runs.
   bool pin_cpus = false;
-  // Nodes may ask to be stopped (SIGSTOP) for a while, and go on afterwards (SIGCONT).
+  // Nodes may ask to be stopped (SIGSTOP) for a while, and go on afterwards (SIGCONT); or to be
+  // started again.
   bool pauses = false;
 };
 

@@ -24,6 +24,13 @@ void LivingPeers::LeaveOut(Rank peer) {
   EndAllOf(peer, &untaken_, on_undelivered_);
 }
 
+void LivingPeers::TakeInWith(Rank peer, uint32_t epoch) {
+  transport_->TakeIn(peer);
+  MutexLock lock(mutex_);
+  left_out_.erase(peer);
+  since_[peer] = epoch;
+}
+
 void LivingPeers::EndAllOf(Rank peer, Messages* messages, const End& end) {
   std::vector<Tag> ended;
   {
@@ -38,8 +45,11 @@ void LivingPeers::EndAllOf(Rank peer, Messages* messages, const End& end) {
 }
 
 bool LivingPeers::Begin(Rank peer, Tag tag, Messages* messages) {
+  const std::optional<uint32_t> epoch = epoch_of_(tag);
   MutexLock lock(mutex_);
   if (left_out_.contains(peer)) return false;
+  const auto since = since_.find(peer);
+  if (since != since_.end() && epoch && *epoch < since->second) return false;
   messages->insert({peer, tag});
   return true;
 }

@@ -10,7 +10,10 @@
 #ifndef GRAPEVINE_NODE_RUNNER_LIVING_PEERS_H_
 #define GRAPEVINE_NODE_RUNNER_LIVING_PEERS_H_
 
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -26,16 +29,24 @@ namespace grapevine {
 class LivingPeers final : public Transport {
  public:
   using End = std::function<void(Rank peer, Tag tag)>;
+  // The epoch of a message's view, where that may be an earlier one than the node is in.
+  using EpochOf = std::function<std::optional<uint32_t>(const Tag& tag)>;
 
   // `on_lost`: a post has ended, `on_undelivered`: a send; from within the calls below.
-  LivingPeers(End on_lost, End on_undelivered)
-      : on_lost_(std::move(on_lost)), on_undelivered_(std::move(on_undelivered)) {}
+  LivingPeers(
+      End on_lost, End on_undelivered, EpochOf epoch_of = [](const Tag&) { return std::nullopt; })
+      : on_lost_(std::move(on_lost)),
+        on_undelivered_(std::move(on_undelivered)),
+        epoch_of_(std::move(epoch_of)) {}
 
   // Before the first message; it outlives this.
   void Use(Transport* transport) { transport_ = transport; }
 
   // The peer is not in the run any more.
   void LeaveOut(Rank peer);
+  // It is again, as another process, from the view of this epoch on: of earlier ones it gets and
+  // sends nothing.
+  void TakeInWith(Rank peer, uint32_t epoch);
 
   // Whether the sink is to hear of it: that a post, or a send, has ended, which it then has; that a
   // message has left; that one is offered.
@@ -64,12 +75,14 @@ class LivingPeers final : public Transport {
 
   const End on_lost_;
   const End on_undelivered_;
+  const EpochOf epoch_of_;
   Transport* transport_ = nullptr;
   mutable Mutex mutex_;
   std::set<Rank> left_out_ ABSL_GUARDED_BY(mutex_);
-  Messages posts_ ABSL_GUARDED_BY(mutex_);    // that have not ended
-  Messages sends_ ABSL_GUARDED_BY(mutex_);    // likewise
-  Messages untaken_ ABSL_GUARDED_BY(mutex_);  // sends that the transport did not take
+  std::map<Rank, uint32_t> since_ ABSL_GUARDED_BY(mutex_);  // the epochs of those taken in
+  Messages posts_ ABSL_GUARDED_BY(mutex_);                  // that have not ended
+  Messages sends_ ABSL_GUARDED_BY(mutex_);                  // likewise
+  Messages untaken_ ABSL_GUARDED_BY(mutex_);                // sends that the transport did not take
 };
 
 }  // namespace grapevine

@@ -41,6 +41,11 @@ class ModelAssembly {
   // algorithms.
   static constexpr uint16_t kChannel = 0x8000;
   static bool IsItsOwn(const Tag& tag) { return tag.channel >= kChannel; }
+  // Of the view whose models these are: it may be over.
+  static std::optional<uint32_t> EpochOf(const Tag& tag) {
+    if (!IsItsOwn(tag)) return std::nullopt;
+    return static_cast<uint32_t>(tag.channel - kChannel);
+  }
 
   struct Due {
     Round round;

@@ -40,7 +40,8 @@ Runner::Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Obje
       },
       [this](Rank to, Tag tag) {
         mailbox_.Put(Mailbox::MessageDeclined{to, tag});
-      });
+      },
+      ModelAssembly::EpochOf);
 }
 
 Runner::~Runner() = default;
@@ -109,12 +110,18 @@ std::unique_ptr<GradientComputer> Runner::NewGradients() {
 absl::Status Runner::Begin() {
   boundary_ = options_.now();
   if (options_.trace != nullptr) options_.trace->Start(boundary_);
-  transport_->Dial(assembly_->Peers());
-  begin_ = dialled_ = resumed_ ? resumed_->state.round : 0;
-  DialAhead();
+  begin_ = dialled_ = BeginRound();
+  if (views_.empty()) {
+    transport_->Dial(assembly_->Peers());
+    DialAhead();
+  } else {
+    LeaveOutOthersThan(*views_.front().view);
+  }
   const std::unique_ptr<StateRestorer> restorer = Restorer();
   held_.push_back(RoundLimit{leave_.Begin(begin_, limit_)});
-  held_.push_back(Start{.round = begin_, .state = restorer.get()});
+  held_.push_back(Start{.round = begin_,
+                        .state = restorer.get(),
+                        .joins = views_.empty() ? nullptr : views_.front().view.get()});
   RETURN_IF_ERROR(NamingLostPeer(Pump()));
   const absl::Status restored = restorer ? CheckRestored(*restorer) : absl::OkStatus();
   resumed_.reset();
@@ -132,6 +139,24 @@ void Runner::BeginIn(Round round, int64_t bytes_sent, int64_t bytes_received) {
               .bytes_received = bytes_received,
               .at = {}};
   restores_ = false;
+}
+
+void Runner::ComeIn(View view, Rank lead) {
+  views_.push_back({std::make_shared<const View>(std::move(view)), std::nullopt, lead});
+}
+
+Round Runner::BeginRound() {
+  if (resumed_) return resumed_->state.round;
+  if (views_.empty()) return 0;
+  const Round from = views_.front().view->from;
+  exchange_->GoOnFrom(from, 0, 0);
+  return from;
+}
+
+void Runner::LeaveOutOthersThan(const View& view) {
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    if (!view.RankOf(rank)) peers_->LeaveOut(rank);
+  }
 }
 
 std::unique_ptr<StateRestorer> Runner::Restorer() {
@@ -301,9 +326,7 @@ absl::Status Runner::On(const grapevine::Prepare& prepare) {
 absl::Status Runner::On(const Mailbox::ViewAgreed& agreed) {
   views_.push_back(agreed);
   const View& view = *agreed.view;
-  for (Rank rank = 0; rank < options_.nodes; ++rank) {
-    if (!view.RankOf(rank)) peers_->LeaveOut(rank);
-  }
+  LeaveOutOthersThan(view);
   if (algorithm_->needs_all()) DialMembers(view);
   if (agreed.again && shown_ && shown_->round == *agreed.again) {
     assembly_->Add({shown_->round, shown_->model, agreed.view, agreed.lead});
@@ -610,6 +633,16 @@ void Runner::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cu
 }
 
 void Runner::Step(const StepRequest& request) { data_path_->Step(*optimizer_, *layout_, request); }
+
+void Runner::BeginView(const View& view) {
+  if (view.IsNewcomer(options_.rank)) return;  // its own first one: it knows of no other process
+  for (const Member newcomer : view.newcomers) {
+    const auto leaves_out = [&](const auto& agreed) {
+      return agreed.view->epoch > view.epoch && !agreed.view->RankOf(newcomer);
+    };
+    if (std::ranges::none_of(views_, leaves_out)) peers_->TakeInWith(newcomer, view.epoch);
+  }
+}
 
 SendId Runner::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {
   return exchange_->Send(to, tag, payload, note);

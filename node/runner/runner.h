@@ -150,6 +150,8 @@ class Runner final : public TransportSink, private Host {
   void GoOnFrom(SavedNode saved);
   // Likewise, from a fresh replica in that round, after it has sent and received so much.
   void BeginIn(Round round, int64_t bytes_sent, int64_t bytes_received);
+  // Likewise: it comes into a run that is under way, with this view.
+  void ComeIn(View view, Rank lead);
 
   // Runs to the final limit, the last model reduction included, over a transport whose
   // sink is this runner. Errors carry a Failure and name this rank, the round, the peer
@@ -244,6 +246,9 @@ class Runner final : public TransportSink, private Host {
   bool HeldUp() const { return assembly_->holds_up() || states_.behind(); }
   // The event that the algorithm hears of next; end() while there is none, or it is held up.
   std::deque<Event>::iterator NextHeard();
+  // The round in which this node begins.
+  Round BeginRound();
+  void LeaveOutOthersThan(const View& view);
   void LeaveRest();
   // To the algorithm, if there is new leave.
   void Grant(std::optional<Round> leave);
@@ -314,6 +319,7 @@ class Runner final : public TransportSink, private Host {
   void Withdraw(Rank from, Tag tag) override;
   void GradientApplied(int64_t staleness) override { staleness_.Add(staleness); }
   void Promise(uint32_t ballot, Round round) override { observer_->OnPromise(ballot, round); }
+  void BeginView(const View& view) override;
   void Boundary(Round completed, Vec model) override;
   void Rest(Vec model) override;
 

@@ -74,6 +74,11 @@ void SinkGate::GiveUp(Rank peer) {
   for (const Tag tag : std::exchange(failed.ended, {})) sink_->OnDeclined(peer, tag);
 }
 
+void SinkGate::TakeIn(Rank peer) {
+  MutexLock lock(mutex_);
+  failed_.erase(peer);
+}
+
 void SinkGate::PeerFailed(Rank peer, const absl::Status& why) {
   MutexLock lock(mutex_);
   if (sink_ != nullptr && failed_.try_emplace(peer).second) sink_->OnPeerFailed(peer, why);

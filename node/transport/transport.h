@@ -98,6 +98,10 @@ class Transport {
   // end; what was to be sent ends in OnDeclined as soon as the transport no longer holds it.
   virtual void GiveUp(Rank peer, const absl::Status& why) = 0;
 
+  // A peer that was given up is in the run again, as another process, from which nothing has been
+  // heard: it may be posted for and sent to. Only where processes can come again.
+  virtual void TakeIn(Rank peer) {}
+
   virtual TransportCounters counters() const = 0;
 
   // Stops all traffic; after it returns the sink is not called again.
@@ -127,6 +131,8 @@ class SinkGate {
   void PeerFailed(Rank peer, const absl::Status& why);
   // After PeerFailed: sends to that peer end as declined.
   void GiveUp(Rank peer);
+  // It is another process: things pass again.
+  void TakeIn(Rank peer);
   void Close();
 
  private:

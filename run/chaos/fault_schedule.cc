@@ -106,10 +106,15 @@ class Reader {
   }
 
   nanoseconds Duration(bool needed) {
-    const std::string text = reader_.Text("for", "");
-    if (!text.empty()) return Time("for", text);
+    const nanoseconds duration = Optional("for");
+    if (duration != Fault::kForever) return duration;
     if (needed) Refuse("needs for=TIME, for example for=5s");
     return Fault::kForever;
+  }
+
+  nanoseconds Optional(const char* key) {
+    const std::string text = reader_.Text(key, "");
+    return text.empty() ? Fault::kForever : Time(key, text);
   }
 
   absl::Status Finish() {
@@ -184,6 +189,7 @@ absl::StatusOr<Fault> ParseFault(const Spec& spec) {
   if (fault.kind == FaultKind::kDrop) fault.amount = reader.Number("p", 0, 1);
   // What merely makes slow may hold from the beginning.
   reader.Begin(fault.kind != FaultKind::kSlow && fault.kind != FaultKind::kDrop, &fault);
+  if (fault.kind == FaultKind::kKill) fault.duration = reader.Optional("back");
   if (!HappensOnce(fault.kind)) fault.duration = reader.Duration(fault.kind == FaultKind::kStop);
   RETURN_IF_ERROR(reader.Finish());
   if (fault.kind == FaultKind::kPartition && fault.ranks.empty()) {
@@ -207,7 +213,8 @@ std::string FaultText(const Fault& fault) {
   absl::StrAppend(&text, ":at=",
                   fault.round ? absl::StrCat("round:", *fault.round) : FormatDuration(fault.time));
   if (fault.duration != Fault::kForever) {
-    absl::StrAppend(&text, ":for=", FormatDuration(fault.duration));
+    absl::StrAppend(
+        &text, fault.kind == FaultKind::kKill ? ":back=" : ":for=", FormatDuration(fault.duration));
   }
   return text;
 }
@@ -253,6 +260,11 @@ absl::Status CheckEdge(const Fault& fault, const ChaosExtent& extent, const std:
 absl::Status Check(const Fault& fault, const ChaosExtent& extent, const std::string& text) {
   RETURN_IF_ERROR(CheckRanks(fault, extent, text));
   RETURN_IF_ERROR(CheckEdge(fault, extent, text));
+  if (fault.kind == FaultKind::kKill && fault.duration != Fault::kForever && !extent.resilient) {
+    return SpecError(text,
+                     "option back: the run ends with the first node that is killed; let the "
+                     "others go on with --on-failure=shrink");
+  }
   if (!fault.round || *fault.round < extent.rounds) return absl::OkStatus();
   return SpecError(text, absl::StrCat("would begin after the end of the run, which has ",
                                       extent.rounds, " rounds"));
@@ -264,6 +276,7 @@ struct RandomFaults {
   double rate = 0;  // faults in a round
   std::vector<FaultKind> kinds;
   nanoseconds longest{0};
+  nanoseconds back = Fault::kForever;  // after a kill
 };
 
 constexpr std::pair<std::string_view, FaultKind> kDrawable[] = {
@@ -293,6 +306,7 @@ absl::StatusOr<RandomFaults> ParseRandom(const Spec& spec) {
   random.rate = reader.Real("rate", -1, 0, 1);
   const std::string kinds = reader.Text("kinds", "stop+slow+cut+partition+drop");
   const std::string longest = reader.Text("for", "1s");
+  const std::string back = reader.Text("back", "");
   RETURN_IF_ERROR(reader.Finish());
   if (random.rate < 0) return SpecError(spec.text, "needs rate=P, the faults in a round");
   ASSIGN_OR_RETURN(random.kinds, Kinds(spec, kinds));
@@ -304,6 +318,12 @@ absl::StatusOr<RandomFaults> ParseRandom(const Spec& spec) {
     return SpecError(spec.text, "option for: must be between 1ms and 24h");
   }
   random.longest = *time;
+  if (back.empty()) return random;
+  const absl::StatusOr<nanoseconds> until = ParseDuration(back);
+  if (!until.ok() || *until > kLongest) {
+    return SpecError(spec.text, "option back: must be a time, for example 5s");
+  }
+  random.back = *until;
   return random;
 }
 
@@ -330,6 +350,7 @@ class Draw {
       fault.amount = static_cast<double>(1 + random_.Below(kPercents)) / 100;
     }
     if (!IsFatal(fault.kind)) fault.duration = Duration();
+    if (fault.kind == FaultKind::kKill) fault.duration = faults_.back;
     return fault;
   }
 
@@ -387,7 +408,9 @@ absl::Status AddRandom(const Spec& spec, const ChaosExtent& extent, FaultSchedul
     Draw draw(random, extent, round);
     if (!draw.Happens()) continue;
     if (schedule->size() == kMaxFaults) return TooMany(spec.text);
-    schedule->push_back(draw.Next());
+    const Fault fault = draw.Next();
+    RETURN_IF_ERROR(Check(fault, extent, spec.text));
+    schedule->push_back(fault);
   }
   return absl::OkStatus();
 }
@@ -469,12 +492,27 @@ bool EndsRuns(const Fault& fault) {
 
 }  // namespace
 
-FaultSchedule LeftOf(FaultSchedule faults, Round completed, std::chrono::nanoseconds time) {
+namespace {
+
+bool IsOver(const Fault& fault, Round completed, nanoseconds time) {
+  if (fault.duration == Fault::kForever) return false;
+  return fault.round ? *fault.round < completed
+                     : fault.time < time && fault.duration <= time - fault.time;
+}
+
+}  // namespace
+
+FaultSchedule LeftOf(FaultSchedule faults, Round completed, nanoseconds time) {
   std::erase_if(faults, [&](const Fault& fault) {
-    if (EndsRuns(fault)) return true;
-    if (fault.duration == Fault::kForever) return false;
-    return fault.round ? *fault.round < completed
-                       : fault.time < time && fault.duration <= time - fault.time;
+    return EndsRuns(fault) || IsOver(fault, completed, time);
+  });
+  return faults;
+}
+
+FaultSchedule LeftForNewcomer(FaultSchedule faults, Round completed, nanoseconds time) {
+  std::erase_if(faults, [&](const Fault& fault) {
+    const bool begun = fault.round ? *fault.round <= completed : fault.time <= time;
+    return (EndsRuns(fault) && begun) || IsOver(fault, completed, time);
   });
   return faults;
 }

@@ -2,6 +2,7 @@
 // random faults drawn.
 //
 //   kill:rank=3:at=round:200              the process ends at once, as by kill -9
+//   kill:rank=3:at=10s:back=5s            and another comes in its place, so much later
 //   stop:rank=2:at=10s:for=5s             it is held, as by SIGSTOP and SIGCONT
 //   slow:rank=2:factor=4:at=10s:for=5s    its gradients take longer
 //   cut:edge=1-2:at=10s:for=5s            the edge's connections break, and no other is made
@@ -50,10 +51,10 @@ struct Fault {
   // The process that it is about; the two ends of an edge, of `corrupt` its sender first; one side
   // of a partition; none for `drop` on every edge.
   std::vector<Rank> ranks;
-  std::optional<Round> round;        // when it begins: then, or
-  std::chrono::nanoseconds time{0};  // at this time
-  std::chrono::nanoseconds duration = kForever;
-  double amount = 0;  // the factor of `slow`, the probability of `drop`
+  std::optional<Round> round;                    // when it begins: then, or
+  std::chrono::nanoseconds time{0};              // at this time
+  std::chrono::nanoseconds duration = kForever;  // of `kill`, until another process comes
+  double amount = 0;                             // the factor of `slow`, the probability of `drop`
 
   // Whether it concerns what `from` sends to `to`.
   bool IsBetween(Rank from, Rank to) const;
@@ -78,6 +79,8 @@ struct ChaosExtent {
   Round rounds = 0;
   // On which nodes exchange messages, smaller rank first, sorted; empty: on any.
   std::vector<std::pair<Rank, Rank>> edges;
+  // Whether the others go on without a node that is lost, so that another may take its place.
+  bool resilient = true;
 };
 
 using FaultSchedule = std::vector<Fault>;
@@ -92,13 +95,18 @@ inline constexpr size_t kMaxFaults = 10000;
 //   random:seed=7:rate=0.05[:kinds=stop+slow+cut+partition+drop][:for=1s]
 //
 // draws one fault with probability `rate` in each round: its kind among `kinds`, its nodes or edge,
-// and how long it lasts, evenly up to `for`. It may name `kill` and `disk-full`, too.
+// and how long it lasts, evenly up to `for`. It may name `kill` and `disk-full`, too; with
+// back=TIME another process takes the place of one that was killed.
 absl::StatusOr<FaultSchedule> MakeFaultSchedule(std::span<const std::string> texts,
                                                 const ChaosExtent& extent);
 
 // What is left of them in a run that goes on from there, after so many rounds and so much time:
 // what is over is not repeated, and what ends a run is left out, for it has.
 FaultSchedule LeftOf(FaultSchedule faults, Round completed, std::chrono::nanoseconds time);
+
+// The same for a process that takes the place of one that is lost, in a run that has gone on: only
+// what has begun is left out.
+FaultSchedule LeftForNewcomer(FaultSchedule faults, Round completed, std::chrono::nanoseconds time);
 
 }  // namespace grapevine
 

@@ -45,7 +45,8 @@ void StateSaver::Rounds(std::string_view name, int64_t* rounds) {
 void StateSaver::Message(std::string_view name, const StateMessage& message) {
   if (message.arrived) {
     Vector(name, message.vector);
-    Weight(WeightName(name), message.weight);
+    // Of one that is lost it is 0: no other run goes on from that, but from the mean.
+    Number(WeightName(name), message.weight);
   } else {
     const Awaited awaited{std::string(name), message.vector};
     CHECK(awaited_.emplace(std::pair(message.from, message.tag), awaited).second)

@@ -202,6 +202,7 @@ constexpr RangeRule kRanges[] = {
     {"target_accuracy", kPositive}, {"eval_every", kPositive},      {"log_every", kNonNegative},
     {"window", kNonNegative},       {"rank", kNonNegative},         {"world_size", kPositive},
     {"master_port", kPort},         {"min_nodes", kPositive},       {"planned_nodes", kPositive},
+    {"max_restarts", kNonNegative},
 };
 
 absl::Status CheckRanges(const ResolvedConfig& resolved) {
@@ -340,10 +341,18 @@ absl::Status CheckSurvivors(const ResolvedConfig& resolved) {
     return UsageError(absl::StrCat(Culprit(resolved, "min_nodes"), ": the run has ", config.nodes(),
                                    " nodes (--nodes); no more can be left"));
   }
-  if (config.min_nodes() == 1 || config.on_failure() == "shrink") return absl::OkStatus();
-  return UsageError(absl::StrCat(Culprit(resolved, "min_nodes"),
-                                 ": with --on-failure=", config.on_failure(),
-                                 " no run goes on with fewer nodes; add --on-failure=shrink"));
+  if (config.on_failure() == "shrink") return absl::OkStatus();
+  for (const char* field : {"min_nodes", "max_restarts", "join"}) {
+    const bool given = field == std::string_view("min_nodes") ? config.min_nodes() != 1
+                       : field == std::string_view("join")    ? config.join()
+                                                              : config.max_restarts() != 0;
+    if (!given) continue;
+    return UsageError(absl::StrCat(Culprit(resolved, field),
+                                   ": with --on-failure=", config.on_failure(),
+                                   " no run goes on with fewer nodes, nor "
+                                   "takes others in; add --on-failure=shrink"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckPlan(const ResolvedConfig& resolved) {

@@ -97,7 +97,7 @@ class EventQueue {
 };
 
 enum class SimEventKind : uint32_t {
-  kGradient,    // of node `index`: part `version` is ready; 0 is the end
+  kGradient,    // of node `index`: a part is ready, as `version` says
   kResume,      // node `index` has time for the next event in its mailbox
   kDepart,      // message `index` may begin to flow
   kAlarm,       // the network asked for it: flow `index`, `version`
@@ -106,6 +106,7 @@ enum class SimEventKind : uint32_t {
   kNotice,      // notice `index` of one node has reached another
   kReceipt,     // the sender of message `index` learns that it is there
   kDeath,       // `index` of those that were ordered
+  kReturn,      // the process in the place of dead node `index` wants to come in
   kMembership,  // news `index` of who goes on
 };
 

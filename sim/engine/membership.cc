@@ -1,7 +1,6 @@
 #include "sim/engine/membership.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -9,11 +8,12 @@
 
 namespace grapevine {
 
-Membership::Membership(Rank nodes, const NetworkModel* network, SimQueue* queue)
+Membership::Membership(Rank nodes, Round limit, const NetworkModel* network, SimQueue* queue)
     : network_(network),
       queue_(queue),
-      agreement_(FirstView(nodes), std::numeric_limits<Round>::max()),
-      last_(nodes) {}
+      agreement_(FirstView(nodes), limit),
+      last_(nodes),
+      lives_(nodes) {}
 
 void Membership::Tell(News news, Nanoseconds when) {
   queue_->Push(when, SimEvent{.kind = SimEventKind::kMembership,
@@ -22,7 +22,13 @@ void Membership::Tell(News news, Nanoseconds when) {
   news_.push_back(std::move(news));
 }
 
-void Membership::Lose(Member lost, Nanoseconds when) { Tell(Noticed{lost}, when); }
+void Membership::Lose(Member lost, Nanoseconds when) { Tell(Noticed{lost, lives_[lost]}, when); }
+
+void Membership::Admit(Member newcomer, Nanoseconds now) {
+  const Nanoseconds heard = now + network_->Latency(newcomer, coordinator());
+  Lose(newcomer, heard);
+  Tell(Wish{newcomer, lives_[newcomer]}, heard);
+}
 
 void Membership::Promise(Member from, uint32_t ballot, Round round, Nanoseconds when) {
   Tell(Answer{from, ballot, round}, when + network_->Latency(from, coordinator()));
@@ -32,7 +38,12 @@ absl::StatusOr<std::optional<Membership::Delivery>> Membership::OnNews(uint32_t 
                                                                        Nanoseconds now) {
   const News news = news_[index];
   if (const auto* delivery = std::get_if<Delivery>(&news)) return *delivery;
-  if (const auto* noticed = std::get_if<Noticed>(&news)) agreement_.Lose(noticed->lost);
+  if (const auto* noticed = std::get_if<Noticed>(&news)) {
+    if (noticed->life == lives_[noticed->lost]) agreement_.Lose(noticed->lost);
+  }
+  if (const auto* wish = std::get_if<Wish>(&news)) {
+    if (wish->life == lives_[wish->newcomer]) agreement_.Admit(wish->newcomer);
+  }
   if (const auto* answer = std::get_if<Answer>(&news)) {
     const absl::Status taken = agreement_.OnPromise(answer->from, answer->ballot, answer->round);
     if (!taken.ok()) {
@@ -45,18 +56,32 @@ absl::StatusOr<std::optional<Membership::Delivery>> Membership::OnNews(uint32_t 
 }
 
 void Membership::TellDecrees(Nanoseconds now) {
-  const std::optional<ViewAgreement::Decree> decree = agreement_.Take();
-  if (!decree) return;
-  Event event;
-  if (const auto* prepare = std::get_if<Prepare>(&*decree)) {
-    event = *prepare;
-  } else {
-    event = ViewChanged{&views_.emplace_back(std::get<View>(*decree))};
+  while (const std::optional<ViewAgreement::Decree> decree = agreement_.Take()) {
+    if (const auto* view = std::get_if<View>(&*decree)) {
+      TellView(views_.emplace_back(*view), now);
+      continue;
+    }
+    for (const Member member : agreement_.living()) {
+      TellMember(member, std::get<Prepare>(*decree), now);
+    }
   }
-  for (const Member member : agreement_.living()) {
-    last_[member] = std::max(last_[member], now + network_->Latency(coordinator(), member));
-    Tell(Delivery{member, event}, last_[member]);
+}
+
+void Membership::TellView(const View& view, Nanoseconds now) {
+  for (const Member member : view.members) {
+    Event event = ViewChanged{&view};
+    if (view.IsNewcomer(member)) {
+      event = Start{.round = view.from, .joins = &view};
+      ++lives_[member];
+      newcomers_.push_back(member);
+    }
+    TellMember(member, event, now);
   }
+}
+
+void Membership::TellMember(Member member, const Event& event, Nanoseconds now) {
+  last_[member] = std::max(last_[member], now + network_->Latency(coordinator(), member));
+  Tell(Delivery{member, event}, last_[member]);
 }
 
 }  // namespace grapevine

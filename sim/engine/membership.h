@@ -1,6 +1,6 @@
-// How simulated nodes learn that one of them is lost and agree on who goes on: the agreement of
-// real nodes (algorithm/membership/view_agreement.h), its messages in a latency each. It is held by
-// the living node of the lowest rank.
+// How simulated nodes learn that one of them is lost, or wants to come in again, and agree on who
+// goes on: the agreement of real nodes (algorithm/membership/view_agreement.h), its messages in a
+// latency each. It is held by the living node of the lowest rank.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_SIM_ENGINE_MEMBERSHIP_H_
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -25,14 +26,19 @@ namespace grapevine {
 class Membership {
  public:
   // All outlive this.
-  Membership(Rank nodes, const NetworkModel* network, SimQueue* queue);
+  Membership(Rank nodes, Round limit, const NetworkModel* network, SimQueue* queue);
 
   // A death is noticed at `when`.
   void Lose(Member lost, Nanoseconds when);
+  // A process in the place of a member that is dead asks at `now` to come in: so its death is
+  // known.
+  void Admit(Member newcomer, Nanoseconds now);
+  // No member begins a round at or past it so far.
+  void Extend(Round limit) { agreement_.Extend(limit); }
   // A node answers at `when` (Host::Promise).
   void Promise(Member from, uint32_t ballot, Round round, Nanoseconds when);
 
-  // What a node hears.
+  // What a node hears; of a newcomer's first, it is a Start.
   struct Delivery {
     Member to;
     Event event;
@@ -40,22 +46,32 @@ class Membership {
   // An event of the queue (SimEventKind::kMembership). Errors name a member that breaks its word.
   absl::StatusOr<std::optional<Delivery>> OnNews(uint32_t index, Nanoseconds now);
 
+  // Those who are agreed to come in, before anyone hears of it; each once.
+  std::vector<Member> TakeNewcomers() { return std::exchange(newcomers_, {}); }
+
   const View& view() const { return agreement_.view(); }
 
  private:
   struct Noticed {
     Member lost;
+    uint32_t life;  // of which this is the end
+  };
+  struct Wish {
+    Member newcomer;
+    uint32_t life;  // before it comes in
   };
   struct Answer {
     Member from;
     uint32_t ballot;
     Round round;
   };
-  using News = std::variant<Noticed, Answer, Delivery>;
+  using News = std::variant<Noticed, Wish, Answer, Delivery>;
 
   void Tell(News news, Nanoseconds when);
-  // Tells the living what was agreed upon since.
+  // Tells all who are in what was agreed upon since.
   void TellDecrees(Nanoseconds now);
+  void TellView(const View& view, Nanoseconds now);
+  void TellMember(Member member, const Event& event, Nanoseconds now);
   Member coordinator() const { return agreement_.living().front(); }
 
   const NetworkModel* const network_;
@@ -63,7 +79,9 @@ class Membership {
   ViewAgreement agreement_;
   std::deque<View> views_;         // all: events point at them
   std::vector<Nanoseconds> last_;  // delivery to each node: what it is told comes in order
-  std::vector<News> news_;         // all that was on its way: some for each death
+  std::vector<uint32_t> lives_;    // how often each has come in again
+  std::vector<Member> newcomers_;
+  std::vector<News> news_;  // all that was on its way: some for each death
 };
 
 }  // namespace grapevine

@@ -61,6 +61,10 @@ void CreditTurns::Forget(Rank to) {
   if (!receivers_.empty()) receivers_[to].held.clear();
 }
 
+void CreditTurns::Reset(Rank to) {
+  if (!receivers_.empty()) receivers_[to] = {};
+}
+
 void CreditTurns::End(FlowId flow, Rank to) {
   std::erase_if(At(to).coming, [flow](const Coming& coming) { return coming.flow == flow; });
 }
@@ -268,7 +272,18 @@ void MessageExchange::Withdraw(Rank to, Rank from, Tag tag, Nanoseconds when, Na
   OnCredits(to, now);
 }
 
-void MessageExchange::Tell(const Notice& notice, Nanoseconds when) {
+namespace {
+
+// Whether the message's receiver is to hear it, and not its sender.
+template <typename Kind>
+bool IsForReceiver(Kind kind) {
+  return kind == Kind::kOffer || kind == Kind::kWithdrawn;
+}
+
+}  // namespace
+
+void MessageExchange::Tell(Notice notice, Nanoseconds when) {
+  notice.life = life(IsForReceiver(notice.kind) ? notice.to : notice.from);
   uint32_t index = static_cast<uint32_t>(notices_.size());
   if (free_notices_.empty()) {
     notices_.push_back(notice);
@@ -283,6 +298,8 @@ void MessageExchange::Tell(const Notice& notice, Nanoseconds when) {
 std::optional<MessageExchange::News> MessageExchange::OnNotice(uint32_t index, Nanoseconds now) {
   const Notice notice = notices_[index];
   free_notices_.push_back(index);
+  const bool is_heard = notice.life == life(IsForReceiver(notice.kind) ? notice.to : notice.from);
+  if (!is_heard && notice.kind != Notice::Kind::kDecline) return std::nullopt;
   switch (notice.kind) {
     case Notice::Kind::kOffer:
       return OnOffer(notice);
@@ -291,6 +308,7 @@ std::optional<MessageExchange::News> MessageExchange::OnNotice(uint32_t index, N
       if (!IsLive(notice)) return std::nullopt;
       vectors_->Release(notice.message);
       Free(notice.message);
+      if (!is_heard) return std::nullopt;
       return News{notice.from, Sent{messages_[notice.message].times.id, false}};
     case Notice::Kind::kWithdraw:
       OnWithdraw(notice, now);
@@ -453,20 +471,42 @@ void MessageExchange::EndSend(MessageId id, Nanoseconds when) {
 }
 
 void MessageExchange::Kill(Rank lost) {
-  if (dead_.empty()) dead_.resize(senders_.size());
+  if (dead_.empty()) {
+    dead_.resize(senders_.size());
+    lives_.resize(senders_.size());
+  }
   dead_[lost] = true;
   turns_.Forget(lost);
   for (MessageId id = 0; id < messages_.size(); ++id) {
-    const Message& message = messages_[id];
+    Message& message = messages_[id];
     const MessageTimes& times = message.times;
-    if (!message.live || message.gone || message.left || times.from != lost) continue;
+    if (!message.live || times.from != lost) continue;
+    message.widowed = true;
+    if (message.gone || message.left) continue;
     if (message.granted) orphans_.push_back({times.to, lost, times.tag, message.in_turn});
     Void(id);
   }
 }
 
+void MessageExchange::Revive(Rank lost) {
+  dead_[lost] = false;
+  ++lives_[lost];
+  turns_.Reset(lost);
+  for (Sender& sender : senders_) {
+    std::erase_if(sender.credits, [lost](const Granted& credit) { return credit.to == lost; });
+  }
+  std::erase_if(orphans_, [lost](const Orphan& orphan) { return orphan.to == lost; });
+  std::erase_if(left_out_, [lost](const auto& pair) { return pair.first == lost; });
+  // What comes from those who have died, too, and have not left it out.
+  for (MessageId id = 0; id < messages_.size(); ++id) {
+    const Message& message = messages_[id];
+    if (!message.live || message.gone || message.received || message.times.to != lost) continue;
+    Void(id);
+  }
+}
+
 void MessageExchange::LeaveOut(Rank node, Rank lost, Nanoseconds now) {
-  if (!left_out_.insert({node, lost}).second) return;
+  left_out_.insert({node, lost});
   std::erase_if(senders_[lost].credits, [&](const Granted& credit) {
     if (credit.to != node) return false;
     EndPost(node, lost, credit.tag, credit.in_turn, now);
@@ -485,7 +525,7 @@ void MessageExchange::LeaveOut(Rank node, Rank lost, Nanoseconds now) {
     const Message& message = messages_[id];
     if (!message.live || message.gone || message.received) continue;
     if (message.times.from != node || message.times.to != lost) continue;
-    EndSend(id, now);
+    if (!message.widowed) EndSend(id, now);
     Void(id);
   }
 }
@@ -526,12 +566,12 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   return message.buffered ? nullptr : &times;
 }
 
-const MessageTimes& MessageExchange::OnArrival(MessageId id, Nanoseconds now) {
+const MessageTimes* MessageExchange::OnArrival(MessageId id, Nanoseconds now) {
   Message& message = messages_[id];
   const MessageTimes& times = message.times;
   message.arrived = true;
   if (message.gone) Free(id);
-  if (dead(times.to)) return times;
+  if (message.gone || dead(times.to)) return nullptr;
   message.received = true;
   queue_->Push(now + network_->Reply(times.from, times.to, now),
                SimEvent{.kind = SimEventKind::kReceipt, .version = 0, .index = id});
@@ -539,11 +579,12 @@ const MessageTimes& MessageExchange::OnArrival(MessageId id, Nanoseconds now) {
     turns_.Arrive(id, times);
     OnCredits(times.to, now);
   }
-  return times;
+  return &times;
 }
 
-MessageTimes MessageExchange::OnReceipt(MessageId id) {
+std::optional<MessageTimes> MessageExchange::OnReceipt(MessageId id) {
   Free(id);
+  if (messages_[id].widowed) return std::nullopt;
   return messages_[id].times;
 }
 

@@ -51,6 +51,8 @@ class CreditTurns {
   void Lose(Rank to, Rank from, Tag tag) { At(to).order.Close(from, tag); }
   // Forgets all posts that are held.
   void Forget(Rank to);
+  // No message flows to it any more that was posted for: forgets all.
+  void Reset(Rank to);
   // The message flows no more.
   void End(FlowId flow, Rank to);
   // The tags of the posts for `from` that are held.
@@ -115,12 +117,14 @@ class MessageExchange {
   void OnBuffered(MessageId id, Nanoseconds now);
   // The message that has left, of which its sender has not been told; null when there is none.
   const MessageTimes* OnAlarm(MessageId id, uint32_t version, Nanoseconds now);
-  // The message that has arrived; its slot stays in use until its receipt.
-  const MessageTimes& OnArrival(MessageId id, Nanoseconds now);
+  // The message that has arrived; its slot stays in use until its receipt. Null if nobody is to
+  // hear of it.
+  const MessageTimes* OnArrival(MessageId id, Nanoseconds now);
   // The sum of the squares of the elements of a message that has left.
   double squared_norm(MessageId id) const { return messages_[id].squared_norm; }
-  // The message whose sender learns now that it has arrived; its slot will be reused.
-  MessageTimes OnReceipt(MessageId id);
+  // The message whose sender, if it still is there, learns now that it has arrived; its slot will
+  // be reused.
+  std::optional<MessageTimes> OnReceipt(MessageId id);
   // Credits of `to` may be due.
   void OnCredits(Rank to, Nanoseconds now);
   // What a node learns by it, if anything.
@@ -133,9 +137,13 @@ class MessageExchange {
   // `lost` does nothing from now on. What has left it still arrives, and nothing else of it; what
   // is on the way to it takes its bandwidth.
   void Kill(Rank lost);
+  // Another process is in its place, which all others have left out.
+  void Revive(Rank lost);
   // Ends what is under way between `node` and `lost`, which is dead, and what `node` asks of it
   // later: posts in Lost, sends in an undelivered Sent.
   void LeaveOut(Rank node, Rank lost, Nanoseconds now);
+  // `node` exchanges messages with it again.
+  void TakeIn(Rank node, Rank newcomer) { left_out_.erase({node, newcomer}); }
 
   // The bytes of all requested messages, of offers once they begin to flow.
   int64_t bytes_sent(Rank rank) const { return bytes_sent_[rank]; }
@@ -158,6 +166,7 @@ class MessageExchange {
     bool arrived = false;    // likewise
     bool received = false;   // its sender is about to hear that it has arrived
     bool gone = false;       // nobody is to hear of it: it only takes its bandwidth
+    bool widowed = false;    // its sender has died
     MessageId next = kNone;  // waits until this one has left
   };
   // A post without a send yet, kept with the sender that may use it.
@@ -179,6 +188,7 @@ class MessageExchange {
     MessageId message = kNone;  // of an offer
     SendId id = {};        // likewise: slots are reused; of what was not delivered, or is buffered
     bool in_turn = false;  // of a withdrawn credit
+    uint32_t life = 0;     // of whom it is for
   };
   struct Stream {
     Rank to;
@@ -201,6 +211,8 @@ class MessageExchange {
   MessageId NewMessage(const MessageTimes& times);
   void Free(MessageId id);
   bool dead(Rank rank) const { return !dead_.empty() && dead_[rank]; }
+  // How often it has come back.
+  uint32_t life(Rank rank) const { return dead_.empty() ? 0 : lives_[rank]; }
   bool LeftOut(Rank node, Rank lost) const { return left_out_.contains({node, lost}); }
   // The message will not come; where it flows, or is to, its bandwidth is still taken.
   void Void(MessageId id);
@@ -213,7 +225,7 @@ class MessageExchange {
   // The message for which the receiver may have posted nothing; end() if none waits.
   std::vector<MessageId>::iterator Waiting(Rank from, Rank to, Tag tag);
   // The notice arrives at `when`.
-  void Tell(const Notice& notice, Nanoseconds when);
+  void Tell(Notice notice, Nanoseconds when);
   // Whether the message of an offer has not ended.
   bool IsLive(const Notice& notice) const;
   std::optional<News> OnOffer(const Notice& notice);
@@ -236,6 +248,7 @@ class MessageExchange {
   std::vector<Notice> notices_;
   std::vector<uint32_t> free_notices_;
   std::vector<bool> dead_;                    // once somebody is
+  std::vector<uint32_t> lives_;               // likewise
   std::set<std::pair<Rank, Rank>> left_out_;  // a node, and who is dead to it
   std::vector<Orphan> orphans_;
   int64_t announced_ = 0;  // offers that wait for their answers

@@ -27,7 +27,7 @@ absl::Status RoundCollector::OnBoundary(Rank rank, Round completed, Nanoseconds 
   const auto [at, first] = open_.try_emplace(completed);
   Open& open = at->second;
   MeasuredRound& measured = open.measured;
-  if (first) measured.bytes_sent = lost_bytes_;
+  if (first) measured.bytes_sent = BytesOfOthers(completed);
   const Gradients gradients = std::exchange(gradients_[rank], {});
   measured.completed = completed;
   measured.time = std::max(measured.time, now);
@@ -45,22 +45,49 @@ absl::Status RoundCollector::OnBoundary(Rank rank, Round completed, Nanoseconds 
 
 absl::Status RoundCollector::Lose(Rank rank, int64_t bytes_sent) {
   --living_;
-  lost_bytes_ += bytes_sent;
+  const auto newcomer = newcomers_.extract(rank);
+  const Round from = newcomer ? newcomer.mapped().from : -1;
+  lost_[rank] = bytes_sent;
   for (auto& [completed, open] : open_) {
-    const bool counted = open.nodes.erase(rank) > 0;
+    const bool counted = open.nodes.erase(rank) > 0 || completed <= from;
     if (!counted) open.measured.bytes_sent += bytes_sent;
     if (!open.measured.models.empty()) open.measured.models[rank] = {};
   }
   return EmitComplete();
 }
 
+void RoundCollector::TakeIn(Rank rank, Round from) {
+  ++living_;
+  gradients_[rank] = {};
+  newcomers_[rank] = {from, lost_.at(rank)};
+  lost_.erase(rank);
+}
+
+int64_t RoundCollector::BytesOfOthers(Round completed) const {
+  int64_t bytes = 0;
+  for (const auto& [rank, sent] : lost_) bytes += sent;
+  for (const auto& [rank, newcomer] : newcomers_) {
+    if (newcomer.from >= completed) bytes += newcomer.bytes_sent;
+  }
+  return bytes;
+}
+
+Rank RoundCollector::NodesIn(Round completed) const {
+  return living_ - static_cast<Rank>(std::ranges::count_if(newcomers_, [&](const auto& entry) {
+           return entry.second.from >= completed;
+         }));
+}
+
 absl::Status RoundCollector::EmitComplete() {
   // A node does its rounds in order, so the oldest open round completes first.
   while (!open_.empty()) {
     const auto oldest = open_.begin();
-    if (static_cast<Rank>(oldest->second.nodes.size()) < living_) break;
+    const Round completed = oldest->first;
+    const Rank nodes = NodesIn(completed);
+    if (static_cast<Rank>(oldest->second.nodes.size()) < nodes) break;
     MeasuredRound measured = std::move(open_.extract(oldest).mapped().measured);
-    measured.living = living_;
+    measured.living = nodes;
+    std::erase_if(newcomers_, [&](const auto& entry) { return entry.second.from < completed; });
     RETURN_IF_ERROR(emit_(measured));
   }
   return absl::OkStatus();

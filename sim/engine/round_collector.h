@@ -50,6 +50,8 @@ class RoundCollector {
   // Nothing more comes of `rank`, which has sent so much: rounds are complete without it, and those
   // that are still open are without its model. What it has sent counts in all that come.
   absl::Status Lose(Rank rank, int64_t bytes_sent);
+  // One that was lost does rounds again, from `from` on.
+  void TakeIn(Rank rank, Round from);
 
  private:
   struct Open {
@@ -62,13 +64,21 @@ class RoundCollector {
     GradientNoise noise;
   };
 
+  struct Newcomer {
+    Round from;
+    int64_t bytes_sent;  // when it was lost
+  };
+  // Who does that round, and what those who do not have sent.
+  Rank NodesIn(Round completed) const;
+  int64_t BytesOfOthers(Round completed) const;
   // The oldest open rounds that all living nodes have done.
   absl::Status EmitComplete();
 
   const Options options_;
   const Emit emit_;
   Rank living_;
-  int64_t lost_bytes_ = 0;            // sent by those that are lost
+  std::map<Rank, int64_t> lost_;  // and what they have sent
+  std::map<Rank, Newcomer> newcomers_;
   std::vector<Gradients> gradients_;  // of each rank since its last measured round
   std::map<Round, Open> open_;
 };

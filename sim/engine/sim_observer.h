@@ -66,6 +66,8 @@ class SimObserver {
   }
   // From now on `rank` does nothing any more. An error ends the simulation.
   virtual absl::Status OnDeath(Rank rank, Nanoseconds now) { return absl::OkStatus(); }
+  // It comes in again, and begins at round `from`.
+  virtual absl::Status OnReturn(Rank rank, Round from, Nanoseconds now) { return absl::OkStatus(); }
   // After every round; where nodes share a budget of gradients, at the first boundary, or the first
   // moment of rest, after each nominal round. `model` as above; an error ends the simulation.
   virtual absl::Status OnCut(const CutTimes& cut, Vec model) { return absl::OkStatus(); }
@@ -100,6 +102,11 @@ class ObserverGroup final : public SimObserver {
   absl::Status OnDeath(Rank rank, Nanoseconds now) override {
     absl::Status status;
     for (SimObserver* observer : observers_) status.Update(observer->OnDeath(rank, now));
+    return status;
+  }
+  absl::Status OnReturn(Rank rank, Round from, Nanoseconds now) override {
+    absl::Status status;
+    for (SimObserver* observer : observers_) status.Update(observer->OnReturn(rank, from, now));
     return status;
   }
   absl::Status OnCut(const CutTimes& cut, Vec model) override {

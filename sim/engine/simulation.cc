@@ -23,6 +23,10 @@ absl::Status At(Rank rank, Round round, const absl::Status& status) {
                      FailureOf(status));
 }
 
+// In an event's version: which part of a gradient, and of which life of its node.
+constexpr int kPartBits = 16;
+constexpr uint32_t LifeBits(uint32_t life) { return life & 0xfff; }
+
 }  // namespace
 
 Simulation::Simulation(const SimulationOptions& options, SimulationParts parts)
@@ -83,6 +87,7 @@ absl::Status Simulation::Run(Round limit) {
 
 absl::Status Simulation::ApplyLimit() {
   const bool moved = wanted_limit_ > std::exchange(limit_, wanted_limit_);
+  if (membership_) membership_->Extend(limit_);
   if (budget_ && moved) {
     const std::vector<Rank> workers = budget_->Extend(limit_ * budget_->workers());
     moved_.insert(moved_.end(), workers.begin(), workers.end());
@@ -158,15 +163,18 @@ absl::Status Simulation::Handle(const SimEvent& event) {
       return absl::OkStatus();
     case SimEventKind::kDeath:
       return Kill(deaths_[event.index].rank, deaths_[event.index].detection);
+    case SimEventKind::kReturn:
+      return Return(static_cast<Rank>(event.index));
     case SimEventKind::kMembership:
       return OnMembership(event.index);
   }
   return absl::OkStatus();
 }
 
-absl::Status Simulation::OnGradientPart(Rank rank, uint32_t part) {
+absl::Status Simulation::OnGradientPart(Rank rank, uint32_t version) {
   Node& node = nodes_[rank];
-  if (node.dead) return absl::OkStatus();
+  if (node.dead || version >> kPartBits != LifeBits(node.life)) return absl::OkStatus();
+  const uint32_t part = version & ((uint32_t{1} << kPartBits) - 1);
   if (!node.gradient_loss) {
     const absl::StatusOr<double> loss = store().EndGradient(rank);
     if (!loss.ok()) return At(rank, node.gradient_round, loss.status());
@@ -203,13 +211,14 @@ absl::Status Simulation::OnNotice(uint32_t index) {
 }
 
 absl::Status Simulation::OnReceipt(MessageId id) {
-  const MessageTimes message = exchange_->OnReceipt(id);
-  return Deliver(message.from, Sent{message.id});
+  const std::optional<MessageTimes> message = exchange_->OnReceipt(id);
+  return message ? Deliver(message->from, Sent{message->id}) : absl::OkStatus();
 }
 
 absl::Status Simulation::OnArrival(MessageId id) {
-  const MessageTimes message = exchange_->OnArrival(id, now_);
-  if (nodes_[message.to].dead) return absl::OkStatus();
+  const MessageTimes* const arrived = exchange_->OnArrival(id, now_);
+  if (arrived == nullptr) return absl::OkStatus();
+  const MessageTimes message = *arrived;
   if (parts_.observer != nullptr) parts_.observer->OnMessage(message);
   const absl::Status numbers = CheckNumbers(message.from, message.tag, message.round,
                                             exchange_->squared_norm(id), options_.max_norm);
@@ -237,11 +246,12 @@ absl::Status Simulation::Deliver(Rank rank, const Event& event) {
 
 absl::Status Simulation::Resume(Rank rank) {
   Node& node = nodes_[rank];
-  if (node.dead) return absl::OkStatus();
+  if (node.dead || node.mailbox == nullptr) return absl::OkStatus();  // of an earlier life, maybe
   Mailbox& mailbox = *node.mailbox;
   while (node.busy_until <= now_ && mailbox.next < mailbox.events.size()) {
     const Event event = mailbox.events[mailbox.next++];
     RETURN_IF_ERROR(Dispatch(rank, event));
+    if (node.dead) return absl::OkStatus();
   }
   if (mailbox.next < mailbox.events.size()) {
     queue_.Push(node.busy_until, SimEvent{.kind = SimEventKind::kResume,
@@ -268,12 +278,56 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
   if (const auto* changed = std::get_if<ViewChanged>(&event)) LeaveOut(*changed->view);
   if (status.ok()) status = TakeStatus();
   if (status.ok()) return status;
+  // It cannot go on without a peer that is lost, but others can without it.
+  if (membership_ && FailureOf(status) == Failure::kPeerLost) return Kill(rank, 0);
   return At(rank, node.algorithm->round(), status);
 }
 
+Membership& Simulation::membership() {
+  if (!membership_) {
+    membership_ = std::make_unique<Membership>(options_.nodes, std::max<Round>(limit_, 1),
+                                               network_.get(), &queue_);
+  }
+  return *membership_;
+}
+
+void Simulation::ReturnAt(Rank rank, Nanoseconds when) {
+  membership();
+  queue_.Push(
+      std::max(when, now_),
+      SimEvent{.kind = SimEventKind::kReturn, .version = 0, .index = static_cast<uint32_t>(rank)});
+}
+
+absl::Status Simulation::Return(Rank rank) {
+  if (nodes_[rank].dead) membership_->Admit(rank, now_);
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::ComeIn(Rank rank, const Start& start) {
+  Node& node = nodes_[rank];
+  node = {.life = node.life + 1, .heard = start.joins};
+  ++living_;
+  ASSIGN_OR_RETURN(node.algorithm, parts_.make_algorithm(rank));
+  if (parts_.observer != nullptr) {
+    RETURN_IF_ERROR(parts_.observer->OnReturn(rank, start.round, now_));
+  }
+  RETURN_IF_ERROR(Deliver(rank, start));
+  node.limit = LimitOf(rank);
+  return Deliver(rank, RoundLimit{node.limit});
+}
+
+void Simulation::BeginView(const View& view) {
+  std::map<Member, uint32_t>& left_out = nodes_[current_].left_out;
+  for (const Member newcomer : view.newcomers) {
+    const auto last = left_out.find(newcomer);
+    if (last != left_out.end() && last->second > view.epoch) continue;
+    left_out.erase(newcomer);
+    exchange_->TakeIn(current_, newcomer);
+  }
+}
+
 void Simulation::KillAt(Rank rank, Nanoseconds when, Nanoseconds detection) {
-  if (!membership_)
-    membership_ = std::make_unique<Membership>(options_.nodes, network_.get(), &queue_);
+  membership();
   queue_.Push(std::max(when, now_), SimEvent{.kind = SimEventKind::kDeath,
                                              .version = 0,
                                              .index = static_cast<uint32_t>(deaths_.size())});
@@ -295,12 +349,23 @@ absl::Status Simulation::Kill(Rank rank, Nanoseconds detection) {
 absl::Status Simulation::OnMembership(uint32_t news) {
   ASSIGN_OR_RETURN(const std::optional<Membership::Delivery> delivery,
                    membership_->OnNews(news, now_));
-  return delivery ? Deliver(delivery->to, delivery->event) : absl::OkStatus();
+  // Others may send to them before they hear that they are in.
+  for (const Member newcomer : membership_->TakeNewcomers()) exchange_->Revive(newcomer);
+  if (!delivery) return absl::OkStatus();
+  if (const auto* start = std::get_if<Start>(&delivery->event)) {
+    return ComeIn(delivery->to, *start);
+  }
+  return Deliver(delivery->to, delivery->event);
 }
 
 void Simulation::LeaveOut(const View& view) {
-  for (Rank rank = 0; rank < options_.nodes; ++rank) {
-    if (!view.RankOf(rank)) exchange_->LeaveOut(current_, rank, now_);
+  Node& node = nodes_[current_];
+  const View* const before = std::exchange(node.heard, &view);
+  const auto members = before != nullptr ? before->members : FirstView(options_.nodes).members;
+  for (const Member member : members) {
+    if (view.RankOf(member)) continue;
+    node.left_out[member] = view.epoch;
+    exchange_->LeaveOut(current_, member, now_);
   }
 }
 
@@ -355,7 +420,8 @@ void Simulation::Gradient(Vec at, Vec into, Round round, std::span<const int64_t
 
 void Simulation::PushGradientPart(Nanoseconds when, size_t part) {
   queue_.Push(when, SimEvent{.kind = SimEventKind::kGradient,
-                             .version = static_cast<uint32_t>(part),
+                             .version = LifeBits(nodes_[current_].life) << kPartBits |
+                                        static_cast<uint32_t>(part),
                              .index = static_cast<uint32_t>(current_)});
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,6 +59,7 @@ struct SimulationOptions {
 // All outlive the simulation; `effects`, `observer` and `interrupted` may be null.
 struct SimulationParts {
   std::function<std::unique_ptr<NetworkModel>(AlarmClock*)> make_network;
+  // Of a node's process: another one when it comes back (ReturnAt).
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(Rank)> make_algorithm;
   // With what state a node begins; empty: none has one.
   std::function<absl::StatusOr<NodeState>(Rank)> resume = nullptr;
@@ -90,6 +92,9 @@ class Simulation final : private StoreHost, private AlarmClock {
   // it, and agree to go on without it; where their algorithm cannot
   // (algorithm/membership/resilient_algorithm.h), Run ends with its error.
   void KillAt(Rank rank, Nanoseconds when, Nanoseconds detection = 0);
+  // If the node is dead then, another process takes its place, and comes in as soon as the others
+  // have agreed; unless the run has no round left for it.
+  void ReturnAt(Rank rank, Nanoseconds when);
   bool alive(Rank rank) const { return !nodes_[rank].dead; }
   Rank nodes() const { return options_.nodes; }
   Rank living() const { return living_; }
@@ -138,6 +143,9 @@ class Simulation final : private StoreHost, private AlarmClock {
     Nanoseconds ended = 0;    // its last round
     Nanoseconds rested = -1;  // not yet: -1
     bool dead = false;
+    uint32_t life = 0;                         // how often it has come back
+    const View* heard = nullptr;               // the last that it has heard of; none: all are in
+    std::map<Member, uint32_t> left_out = {};  // and by which view
   };
 
   Simulation(const SimulationOptions& options, SimulationParts parts);
@@ -157,7 +165,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   void TakeCuts(Rank rank, Nanoseconds when, Vec model);
   absl::Status TakeCutsAtRest();
   absl::Status Handle(const SimEvent& event);
-  absl::Status OnGradientPart(Rank rank, uint32_t part);
+  absl::Status OnGradientPart(Rank rank, uint32_t version);
   absl::Status OnGradient(Rank rank);
   absl::Status OnAlarm(const SimEvent& event);
   absl::Status OnArrival(MessageId id);
@@ -165,8 +173,12 @@ class Simulation final : private StoreHost, private AlarmClock {
   absl::Status OnReceipt(MessageId id);
   absl::Status Resume(Rank rank);
   absl::Status Kill(Rank rank, Nanoseconds detection);
+  absl::Status Return(Rank rank);
   absl::Status OnMembership(uint32_t news);
-  // Ends what is under way between the current node and those that are not in its view.
+  // The node's life begins anew, with that view.
+  absl::Status ComeIn(Rank rank, const Start& start);
+  Membership& membership();
+  // Ends what is under way between the current node and those that are no longer in its view.
   void LeaveOut(const View& view);
   // Hands an event to a node: now, or when its lane is free.
   absl::Status Deliver(Rank rank, const Event& event);
@@ -191,6 +203,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   void Withdraw(Rank from, Tag tag) override;
   void GradientApplied(int64_t staleness) override;
   void Promise(uint32_t ballot, Round round) override;
+  void BeginView(const View& view) override;
   void Boundary(Round completed, Vec model) override;
   void Rest(Vec model) override;
 

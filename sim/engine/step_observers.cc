@@ -88,12 +88,23 @@ absl::Status StepStatistics::OnBoundary(Rank rank, Round completed, Nanoseconds 
   if (wait > 0 && node.last_sender != kNobody && node.last_arrival > node.gradient_end) {
     AddWait(rank, wait);
   }
+  Begin(node, completed, now);
+  return absl::OkStatus();
+}
+
+absl::Status StepStatistics::OnReturn(Rank rank, Round from, Nanoseconds now) {
+  Node& node = nodes_[rank];
+  node.missed += from - node.completed;
+  Begin(node, from, now);
+  return absl::OkStatus();
+}
+
+void StepStatistics::Begin(Node& node, Round completed, Nanoseconds now) {
   node.completed = completed;
   node.began = now;
   node.gradient = node.mix = node.hidden = 0;
   node.last_sender = kNobody;
   end_ = std::max(end_, now);
-  return absl::OkStatus();
 }
 
 void StepStatistics::AddWait(Rank rank, Nanoseconds wait) {
@@ -108,7 +119,7 @@ void StepStatistics::AddWait(Rank rank, Nanoseconds wait) {
 NodeStatistics StepStatistics::Describe(Rank rank) const {
   const Node& node = nodes_[rank];
   NodeStatistics statistics{.rank = rank,
-                            .steps = node.completed - options_.begin,
+                            .steps = node.completed - options_.begin - node.missed,
                             .gradient_s = SecondsOfNanoseconds(node.total_gradient),
                             .mix_s = SecondsOfNanoseconds(node.total_mix),
                             .wait_s = SecondsOfNanoseconds(node.total_wait),
@@ -233,6 +244,11 @@ void SimTrace::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
   EndWait(rank, begin);
   trace_.Mix(rank, {begin, end});
   nodes_[rank].busy_until = end;
+}
+
+absl::Status SimTrace::OnReturn(Rank rank, Round, Nanoseconds now) {
+  nodes_[rank] = {.began = now, .busy_until = now, .gradient_end = kNotDone};
+  return absl::OkStatus();
 }
 
 absl::Status SimTrace::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec) {

@@ -51,6 +51,7 @@ class StepStatistics final : public SimObserver {
   void OnMessage(const MessageTimes& message) override;
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
+  absl::Status OnReturn(Rank rank, Round from, Nanoseconds now) override;
 
   // So far.
   Statistics Result() const;
@@ -73,6 +74,7 @@ class StepStatistics final : public SimObserver {
     Nanoseconds last_arrival = 0;
     Rank last_sender = kNobody;
     // All steps.
+    Round missed = 0;  // while the node was not in the run
     Nanoseconds total_gradient = 0;
     Nanoseconds total_mix = 0;
     Nanoseconds total_wait = 0;
@@ -82,6 +84,8 @@ class StepStatistics final : public SimObserver {
     int64_t bytes_received = 0;
   };
 
+  // A step begins.
+  void Begin(Node& node, Round completed, Nanoseconds now);
   bool TakesSteps(Rank rank) const { return options_.workers == 0 || rank < options_.workers; }
   void AddWait(Rank rank, Nanoseconds wait);
   NodeStatistics Describe(Rank rank) const;
@@ -108,6 +112,7 @@ class SimTrace final : public SimObserver {
   void OnMessage(const MessageTimes& message) override;
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
+  absl::Status OnReturn(Rank rank, Round from, Nanoseconds now) override;
 
  private:
   struct Node {

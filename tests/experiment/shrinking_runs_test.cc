@@ -95,6 +95,52 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoDie) {
     EXPECT_TRUE(std::filesystem::exists(NodeModel(run, left)));
 }
 
+TEST(ShrinkingRuns, GrowAgainWhenTheDeadComeBack) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  const MortalResult result = RunMortals(
+      {{"rounds", "400"},
+       {"chaos", "kill:rank=0:at=round:25:back=20ms,kill:rank=3:at=round:145:back=40ms"}},
+      run);
+  ASSERT_TRUE(result.summary.ok()) << result.summary.status();
+  EXPECT_EQ(result.living.front(), 8);
+  EXPECT_LT(*std::ranges::min_element(result.living), 8);
+  EXPECT_EQ(result.living.back(), 8);
+  EXPECT_TRUE(std::ranges::is_sorted(result.bytes));
+  for (Rank rank = 0; rank < 8; ++rank) {
+    EXPECT_TRUE(std::filesystem::exists(NodeModel(run, rank))) << rank;
+  }
+  EXPECT_GT(*result.summary->test_accuracy, 0.5);
+}
+
+// Who was to send rank 0 a part of the model has died when it would come in.
+TEST(ShrinkingRuns, GrowAgainAtTheSecondAttempt) {
+  const ScratchFolder folder;
+  const MortalResult result =
+      RunMortals({{"rounds", "2000"},
+                  {"log_every", "500"},
+                  {"chaos", "kill:rank=0:at=round:25:back=20ms,kill:rank=3:at=round:45"}},
+                 folder.File("run"));
+  ASSERT_TRUE(result.summary.ok()) << result.summary.status();
+  EXPECT_EQ(result.living.back(), 7);
+}
+
+TEST(ShrinkingRuns, DoNotGrowOnceTheyAreOver) {
+  const ScratchFolder folder;
+  const MortalResult result =
+      RunMortals({{"chaos", "kill:rank=3:at=round:25:back=1h"}}, folder.File("run"));
+  ASSERT_TRUE(result.summary.ok()) << result.summary.status();
+  EXPECT_EQ(result.living.back(), 7);
+  EXPECT_LT(*result.summary->simulated_time_s, 60);
+}
+
+TEST(ShrinkingRuns, ThatEndWithTheFirstLossKnowNoReturn) {
+  const ScratchFolder folder;
+  const MortalResult result = RunMortals(
+      {{"on_failure", "end"}, {"chaos", "kill:rank=3:at=round:25:back=1s"}}, folder.File("run"));
+  EXPECT_THAT(std::string(result.summary.status().message()), HasSubstr("--on-failure=shrink"));
+}
+
 // Each of two nodes has digits that the other never sees.
 TEST(ShrinkingRuns, LearnFromTheDataOfTheDead) {
   const ScratchFolder folder;

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <string>
+#include <utility>
 
 #include "base/status.h"
 #include "run/config/config_file.h"
@@ -12,6 +15,7 @@
 namespace grapevine {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -68,6 +72,22 @@ TEST(ResolveConfig, LetsRoundsOverrideEpochsOfAWeakerSource) {
 TEST(ResolveConfig, RefusesRoundsAndEpochsTogether) {
   EXPECT_EQ(ErrorOf({.flags = {{"rounds", "100"}, {"epochs", "2"}}}),
             "--epochs and --rounds both say how long to train; keep one of them");
+}
+
+TEST(ResolveConfig, NobodyComesIntoARunThatEndsWithTheFirstLoss) {
+  for (const auto& [flag, value] :
+       {std::pair("min_nodes", "2"), {"max_restarts", "3"}, {"join", "true"}}) {
+    std::string spelled = flag;
+    std::ranges::replace(spelled, '_', '-');
+    EXPECT_THAT(ErrorOf({.flags = {{flag, value}, {"on_failure", "end"}}}),
+                AllOf(StartsWith("--" + spelled),
+                      HasSubstr("with --on-failure=end no run goes on with fewer nodes, nor takes "
+                                "others in; add --on-failure=shrink")));
+    const auto resolved = ResolveConfig({.flags = {{flag, value}, {"on_failure", "shrink"}}});
+    EXPECT_TRUE(resolved.ok()) << resolved.status();
+  }
+  EXPECT_THAT(ErrorOf({.flags = {{"max_restarts", "-1"}, {"on_failure", "shrink"}}}),
+              StartsWith("--max-restarts"));
 }
 
 TEST(ResolveConfig, NamesFileAndLine) {

@@ -59,9 +59,11 @@ TEST(FaultScheduleTest, ReadsEveryKind) {
 
 TEST(FaultScheduleTest, TheTextOfAFaultReadsBack) {
   for (const char* text :
-       {"kill:rank=3:at=round:200", "stop:rank=2:at=10s:for=5s", "slow:factor=2.5:rank=1:at=0s",
-        "cut:edge=1-2:at=1s:for=10ms", "partition:ranks=0+1:at=round:7:for=1s", "drop:p=0.01:at=0s",
-        "drop:p=0.01:edge=0-1:at=0s", "corrupt:edge=2-1:at=round:5", "disk-full:rank=0:at=10s"}) {
+       {"kill:rank=3:at=round:200", "kill:rank=3:at=10s:back=5s",
+        "kill:rank=0:at=round:7:back=500ms", "stop:rank=2:at=10s:for=5s",
+        "slow:factor=2.5:rank=1:at=0s", "cut:edge=1-2:at=1s:for=10ms",
+        "partition:ranks=0+1:at=round:7:for=1s", "drop:p=0.01:at=0s", "drop:p=0.01:edge=0-1:at=0s",
+        "corrupt:edge=2-1:at=round:5", "disk-full:rank=0:at=10s"}) {
     const auto schedule = Schedule(text);
     ASSERT_TRUE(schedule.ok()) << schedule.status();
     EXPECT_EQ(FaultText(schedule->front()), text);
@@ -92,6 +94,10 @@ TEST(FaultScheduleTest, WhatCannotBeIsRefusedByName) {
   ExpectRefusedFault("kill:rank=3:at=round:300", "after the end of the run, which has 300 rounds");
   ExpectRefusedFault("kill:rank=3:at=soon", "option at: ");
   ExpectRefusedFault("kill:rank=3:at=1s:for=1s", "unknown option 'for'");
+  ExpectRefusedFault("kill:rank=3:at=1s:back=soon", "option back: ");
+  ExpectRefusedFault("kill:rank=3:at=1s:back=99999h", "longer than any run");
+  ExpectRefusedFault("stop:rank=3:at=1s:for=1s:back=1s", "unknown option 'back'");
+  ExpectRefusedFault("disk-full:rank=3:at=1s:back=1s", "unknown option 'back'");
   ExpectRefusedFault("stop:rank=3:at=1s", "needs for=TIME");
   ExpectRefusedFault("stop:rank=3:at=1s:for=99999h", "longer than any run");
   ExpectRefusedFault("slow:rank=3:at=1s", "needs factor=NUMBER");
@@ -107,6 +113,7 @@ TEST(FaultScheduleTest, WhatCannotBeIsRefusedByName) {
   ExpectRefusedFault("random:seed=1", "needs rate=P");
   ExpectRefusedFault("random:rate=0.1:kinds=stop+flood", "'flood' is not one of stop, ");
   ExpectRefusedFault("random:rate=0.1:for=0", "between 1ms and 24h");
+  ExpectRefusedFault("random:rate=0.1:kinds=kill:back=soon", "option back: must be a time");
 }
 
 TEST(FaultScheduleTest, AServerComputesNothingThatCouldBeSlow) {
@@ -148,6 +155,37 @@ TEST(FaultScheduleTest, RandomFaultsFollowFromTheirSeed) {
   EXPECT_EQ(kinds.size(), 6u);
 }
 
+TEST(FaultScheduleTest, WhoIsKilledComesBackWhereTheOthersGoOn) {
+  const std::string text = "kill:rank=3:at=round:200:back=5s";
+  EXPECT_EQ(
+      Schedule(text)->front(),
+      (Fault{.kind = FaultKind::kKill, .ranks = {3}, .round = Round{200}, .duration = seconds(5)}));
+  ChaosExtent ends = Ring();
+  ends.resilient = false;
+  for (const std::string& refused : {text, std::string("random:rate=0.5:kinds=kill:back=5s")}) {
+    const auto schedule = Schedule(refused, ends);
+    EXPECT_EQ(FailureOf(schedule.status()), Failure::kUsage);
+    EXPECT_THAT(std::string(schedule.status().message()),
+                HasSubstr("option back: the run ends with the first node that is killed; let the "
+                          "others go on with --on-failure=shrink"));
+  }
+  EXPECT_TRUE(Schedule("kill:rank=3:at=round:200", ends).ok());
+}
+
+TEST(FaultScheduleTest, OfRandomFaultsOnlyWhoIsKilledComesBack) {
+  const auto schedule = Schedule("random:seed=7:rate=0.5:kinds=stop+kill+disk-full:for=1s:back=3s");
+  ASSERT_TRUE(schedule.ok()) << schedule.status();
+  std::set<FaultKind> kinds;
+  for (const Fault& fault : *schedule) {
+    kinds.insert(fault.kind);
+    if (fault.kind == FaultKind::kKill) EXPECT_EQ(fault.duration, seconds(3));
+    if (fault.kind == FaultKind::kDiskFull) EXPECT_EQ(fault.duration, Fault::kForever);
+    if (fault.kind == FaultKind::kStop) EXPECT_LE(fault.duration, seconds(1));
+    EXPECT_EQ(Schedule(FaultText(fault))->front(), fault) << FaultText(fault);
+  }
+  EXPECT_EQ(kinds.size(), 3u);
+}
+
 TEST(FaultScheduleTest, RandomEdgesAreAnyWhereTheGraphDoesNotSay) {
   const auto schedule = Schedule("random:rate=1:kinds=cut", {.nodes = 4, .rounds = 100});
   ASSERT_TRUE(schedule.ok()) << schedule.status();
@@ -170,6 +208,22 @@ TEST(FaultScheduleTest, ARunThatGoesOnHasWhatIsNotOverAndDoesNotEndIt) {
   EXPECT_EQ(left, schedule({"stop:rank=1:at=round:40:for=1s", "slow:rank=2:factor=2:at=round:5",
                             "slow:rank=2:factor=3", "stop:rank=3:at=2s:for=9s",
                             "stop:rank=3:at=9s:for=1s", "drop:p=0.1:at=1s"}));
+}
+
+TEST(FaultScheduleTest, ANewcomerHasWhatHasNotBegun) {
+  const auto schedule = [](const std::vector<std::string>& texts) {
+    return *MakeFaultSchedule(texts, {.nodes = 4, .workers = 4, .rounds = 100});
+  };
+  const FaultSchedule left =
+      LeftForNewcomer(schedule({"kill:rank=1:at=round:40:back=1s", "kill:rank=1:at=round:41",
+                                "kill:rank=1:at=2s:back=1s", "kill:rank=1:at=9s:back=1s",
+                                "kill:rank=2:at=8s", "stop:rank=1:at=round:10:for=1s",
+                                "slow:rank=1:factor=2:at=round:5", "stop:rank=3:at=2s:for=9s",
+                                "disk-full:rank=1:at=round:7", "disk-full:rank=1:at=9s"}),
+                      40, seconds(8));
+  EXPECT_EQ(left, schedule({"kill:rank=1:at=round:41", "kill:rank=1:at=9s:back=1s",
+                            "slow:rank=1:factor=2:at=round:5", "stop:rank=3:at=2s:for=9s",
+                            "disk-full:rank=1:at=9s"}));
 }
 
 TEST(FaultScheduleTest, TooManyFaultsAreRefused) {

@@ -32,6 +32,13 @@ std::vector<std::string> Mortal() {
   return specs;
 }
 
+// Those of them that others may come into.
+std::vector<std::string> Returning() {
+  std::vector<std::string> specs = Mortal();
+  std::erase_if(specs, [](const std::string& spec) { return !TakesNewcomers(spec); });
+  return specs;
+}
+
 // Nodes that can go on, on one switch.
 struct MortalRun {
   std::string algorithm = "dpsgd";
@@ -127,41 +134,85 @@ TEST(Membership, RunsThatCannotGoOnSaySo) {
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("the members change"));
 }
 
-// Any node may die at any time; every one that is left comes to the end, and nothing else is left
-// to do.
-TEST(Membership, AnyoneMayDieAtAnyTime) {
+// It waits for the others to agree, and for a replica's bytes over its link: 8 ms.
+TEST(Membership, WhoComesBackIsInSoon) {
+  MortalRun run{.topology = "ring"};
+  run.Make();
+  run.simulation->KillAt(3, 200 * kMillisecond);
+  run.simulation->ReturnAt(3, 500 * kMillisecond);
+  const absl::Status status = run.simulation->Run(kMortalRounds);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(run.simulation->alive(3));
+  EXPECT_EQ(run.simulation->view()->epoch, 2);
+  EXPECT_EQ(run.simulation->view()->size(), run.nodes);
+  MortalRun without;
+  without.Make();
+  without.simulation->KillAt(3, 200 * kMillisecond);
+  ASSERT_TRUE(without.simulation->Run(kMortalRounds).ok());
+  EXPECT_LE(run.simulation->rested(0) - without.simulation->rested(0), 60 * kMillisecond);
+}
+
+// Of a seed: a run in which every third node dies at some time, and maybe comes back. Every one
+// that is left comes to the end, and nothing else is left to do. Returns how many are not, and the
+// number of views.
+struct Outcome {
+  Rank dead;
+  uint32_t views;
+};
+Outcome RunTheMortal(uint64_t seed, bool returns) {
   const std::vector<std::string> topologies = {
       "ring", "torus", "one-peer-exponential", "random-matching", "random:d=3", "complete"};
-  const std::vector<std::string> algorithms = Mortal();
-  Rank deaths = 0;
-  for (uint64_t seed = 0; seed < 400; ++seed) {
-    KeyedRandom random(seed, Purpose::kTopology);
-    MortalRun run;
-    run.topology = topologies[random.Below(topologies.size())];
-    run.algorithm = algorithms[random.Below(algorithms.size())];
-    run.nodes = static_cast<Rank>(4 + 2 * random.Below(5));
-    run.window = static_cast<int>(1 + random.Below(3));
-    run.Make();
-    SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << run.algorithm << " on "
-                                      << run.topology << " of " << run.nodes);
-    for (Rank rank = 0; rank < run.nodes - 1; ++rank) {
-      if (random.Below(3) == 0) {
-        run.simulation->KillAt(rank, static_cast<Nanoseconds>(random.Below(1'500'000'000)),
-                               static_cast<Nanoseconds>(random.Below(300)) * kMillisecond);
-      }
+  const std::vector<std::string> algorithms = returns ? Returning() : Mortal();
+  KeyedRandom random(seed, Purpose::kTopology);
+  MortalRun run;
+  run.topology = topologies[random.Below(topologies.size())];
+  run.algorithm = algorithms[random.Below(algorithms.size())];
+  run.nodes = static_cast<Rank>(4 + 2 * random.Below(5));
+  run.window = static_cast<int>(1 + random.Below(3));
+  run.Make();
+  SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << run.algorithm << " on "
+                                    << run.topology << " of " << run.nodes);
+  const auto some_time = [&random](uint64_t at_most) {
+    return static_cast<Nanoseconds>(random.Below(at_most)) * kMillisecond;
+  };
+  for (Rank rank = 0; rank < run.nodes - 1; ++rank) {
+    if (random.Below(3) != 0) continue;
+    for (Nanoseconds when = some_time(1500); when < 3000 * kMillisecond;) {
+      run.simulation->KillAt(rank, when, some_time(300));
+      if (!returns) break;
+      when += some_time(400);
+      run.simulation->ReturnAt(rank, when);
+      when += some_time(400);
     }
-    const absl::Status status = run.simulation->Run(kMortalRounds);
-    ASSERT_TRUE(status.ok()) << status;
-    std::vector<Member> living;
-    for (Rank rank = 0; rank < run.nodes; ++rank) {
-      if (run.simulation->alive(rank)) living.push_back(rank);
-    }
-    if (run.simulation->view() != nullptr) {
-      EXPECT_EQ(run.simulation->view()->members, living);
-    }
-    deaths += run.nodes - static_cast<Rank>(living.size());
   }
-  EXPECT_GT(deaths, 400);
+  const absl::Status status = run.simulation->Run(kMortalRounds);
+  EXPECT_TRUE(status.ok()) << status;
+  std::vector<Member> living;
+  for (Rank rank = 0; rank < run.nodes; ++rank) {
+    if (run.simulation->alive(rank)) living.push_back(rank);
+  }
+  if (run.simulation->view() != nullptr) {
+    EXPECT_EQ(run.simulation->view()->members, living);
+  }
+  const View* const view = run.simulation->view();
+  return {.dead = run.nodes - static_cast<Rank>(living.size()),
+          .views = view != nullptr ? view->epoch : 0};
+}
+
+TEST(Membership, AnyoneMayDieAtAnyTime) {
+  Rank dead = 0;
+  for (uint64_t seed = 0; seed < 400 && !::testing::Test::HasFailure(); ++seed) {
+    dead += RunTheMortal(seed, /*returns=*/false).dead;
+  }
+  EXPECT_GT(dead, 400);
+}
+
+TEST(Membership, AnyoneMayDieAndComeBackAtAnyTime) {
+  uint32_t views = 0;
+  for (uint64_t seed = 0; seed < 600 && !::testing::Test::HasFailure(); ++seed) {
+    views += RunTheMortal(seed, /*returns=*/true).views;
+  }
+  EXPECT_GT(views, 6000);
 }
 
 }  // namespace

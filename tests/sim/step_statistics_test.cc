@@ -79,6 +79,21 @@ TEST(StepStatistics, AreOfTheStepsSinceTheFirst) {
   EXPECT_NEAR(result.ingress_utilization->max, 0.5, 1e-12) << "1000 bytes of 10 a nanosecond";
 }
 
+// It was lost in round 1, and comes in again behind round 5.
+TEST(StepStatistics, OfANodeThatComesBackAreOfTheStepsThatItTakes) {
+  StepStatistics statistics({.nodes = 2});
+  StoryTeller teller(&statistics);
+  teller.Gradient(0, 0, 0, 100).Boundary(0, 1, 100).Gradient(0, 1, 100, 190);
+  ASSERT_TRUE(statistics.OnReturn(0, 5, 1000).ok());
+  teller.Gradient(0, 5, 1000, 1100).Message(1, 0, 5, 1120).Boundary(0, 6, 1120);
+  const Statistics result = statistics.Result();
+  EXPECT_EQ(result.listed[0].steps, 2);
+  EXPECT_DOUBLE_EQ(result.listed[0].gradient_s, 200e-9) << "of those that it has finished";
+  EXPECT_DOUBLE_EQ(result.listed[0].wait_s, 20e-9);
+  EXPECT_EQ(result.steps.max(), 120);
+  EXPECT_DOUBLE_EQ(result.time_s, 1120e-9);
+}
+
 TEST(StepStatistics, DivideAStepIntoItsParts) {
   StepStatistics statistics({.nodes = 3});
   StoryTeller(&statistics)

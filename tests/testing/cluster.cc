@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
+#include "algorithm/membership/admission.h"
 #include "algorithm/membership/resilient_algorithm.h"
 #include "base/status.h"
 #include "kernels/vector/vector_table.h"
@@ -37,7 +37,8 @@ void Copy(const SharedSlice& from, const SharedSlice& to) {
 // One algorithm and its host.
 class Cluster::Node final : public Host {
  public:
-  Node(Rank rank, Cluster& cluster) : rank_(rank), cluster_(cluster) {}
+  Node(Rank rank, Cluster& cluster)
+      : rank_(rank), cluster_(cluster), members_(FirstView(cluster.options_.nodes).members) {}
 
   void Adopt(std::unique_ptr<Algorithm> algorithm) { algorithm_ = std::move(algorithm); }
 
@@ -56,6 +57,13 @@ class Cluster::Node final : public Host {
                              }});
     RETURN_IF_ERROR(Deliver(Start{.round = begin, .state = &state}));
     return state.Finish();
+  }
+  // Comes in with this view.
+  absl::Status Join(const View& view) {
+    completed_ = view.from;
+    members_ = view.members;
+    RETURN_IF_ERROR(HearLimit());
+    return Deliver(Start{.round = view.from, .joins = &view});
   }
   absl::Status HearLimit() {
     limit_due_ = false;
@@ -98,9 +106,7 @@ class Cluster::Node final : public Host {
       case Choice::Kind::kLimit:
         return HearLimit();
       case Choice::Kind::kDetection:
-        detection_due_ = false;
-        cluster_.agreement_->Lose(rank_);
-        cluster_.SendDecrees();
+        NoticeDeath();
         return absl::OkStatus();
       case Choice::Kind::kDecree:
         return TakeDecree();
@@ -116,6 +122,11 @@ class Cluster::Node final : public Host {
     detection_due_ = true;
   }
   bool dead() const { return dead_; }
+  void NoticeDeath() {
+    if (!std::exchange(detection_due_, false)) return;
+    cluster_.agreement_->Lose(rank_);
+    cluster_.SendDecrees();
+  }
   void Tell(const ViewAgreement::Decree& decree) { decrees_.push_back(decree); }
 
   void Lose(const Choice& choice) {
@@ -174,7 +185,9 @@ class Cluster::Node final : public Host {
   }
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override {
     Say(absl::StrCat("sends ", Name(tag), " to ", to));
-    if (cluster_.rounds_) CHECK_EQ(tag.index, completed_) << "sent beside the round's boundaries";
+    if (cluster_.rounds_ && !IsOfAdmission(tag)) {
+      CHECK_EQ(tag.index, completed_) << "sent beside the round's boundaries";
+    }
     return Dispatch(to, tag, payload, note, false);
   }
   SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note) override {
@@ -212,6 +225,13 @@ class Cluster::Node final : public Host {
   void Promise(uint32_t ballot, Round round) override {
     Say(absl::StrCat("promises not to begin round ", round + 1));
     promises_.push_back({ballot, round});
+  }
+  void BeginView(const View& view) override {
+    Say(absl::StrCat("begins view ", view.epoch));
+    for (const Member newcomer : view.newcomers) {
+      const auto left_out = left_out_.find(newcomer);
+      if (left_out != left_out_.end() && left_out->second < view.epoch) left_out_.erase(left_out);
+    }
   }
   void GradientApplied(int64_t staleness) override {
     Say(absl::StrCat("applies a gradient of staleness ", staleness));
@@ -293,14 +313,14 @@ class Cluster::Node final : public Host {
     const View& agreed = std::get<View>(decree);
     Say(absl::StrCat("hears of view ", agreed.epoch, ", from round ", agreed.from, " on"));
     RETURN_IF_ERROR(Deliver(ViewChanged{&*std::ranges::find(cluster_.views_, agreed)}));
-    for (Rank rank = 0; rank < cluster_.options_.nodes; ++rank) {
-      if (!agreed.RankOf(rank)) LeaveOut(rank);
+    for (const Member member : std::exchange(members_, agreed.members)) {
+      if (!agreed.RankOf(member)) LeaveOut(member, agreed.epoch);
     }
     return absl::OkStatus();
   }
   // Ends what is under way between the two.
-  void LeaveOut(Rank lost) {
-    if (!left_out_.insert(lost).second) return;
+  void LeaveOut(Rank lost, uint32_t epoch) {
+    left_out_[lost] = epoch;
     for (const auto& [name, post] : posts_) {
       if (name.first == lost) withdrawn_.insert(name);
     }
@@ -428,8 +448,9 @@ class Cluster::Node final : public Host {
   Round completed_ = 0;
   std::unique_ptr<StateSaver> saver_;
   bool dead_ = false;
-  bool detection_due_ = false;  // of its death
-  std::set<Rank> left_out_;     // by the views that it knows
+  bool detection_due_ = false;         // of its death
+  std::vector<Member> members_;        // of the last view that it knows of
+  std::map<Rank, uint32_t> left_out_;  // by the views that it knows, and the last of them
   std::deque<ViewAgreement::Decree> decrees_;
   std::deque<std::pair<uint32_t, Round>> promises_;  // ballots, and the last rounds begun
 };
@@ -449,8 +470,7 @@ Cluster::Cluster(ClusterOptions options)
   workers_ = *workers;
   rounds_ = options_.rounds && HasRounds(options_.algorithm);
   if (options_.resilient) {
-    agreement_ = std::make_unique<ViewAgreement>(FirstView(options_.nodes),
-                                                 std::numeric_limits<Round>::max());
+    agreement_ = std::make_unique<ViewAgreement>(FirstView(options_.nodes), limit_);
     mixings_ = std::make_unique<ViewMixing>(
         LivingMixingRequest{.whole = *mixing,
                             .topology = options_.topology,
@@ -461,17 +481,20 @@ Cluster::Cluster(ClusterOptions options)
   if (!HasRounds(options_.algorithm)) {
     budget_ = std::make_unique<GradientBudget>(workers_, StepsBetweenExchanges(options_.algorithm));
   }
+  mixing_ = *mixing;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     nodes_.push_back(std::make_unique<Node>(rank, *this));
-    const AlgorithmOptions node{
-        .rank = rank,
-        .mixing = *mixing,
-        .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
-        .window = options_.window,
-        .length = options_.length,
-        .seed = options_.seed};
-    nodes_.back()->Adopt(options_.resilient ? MakeResilient(node) : MakeNode(node));
+    nodes_.back()->Adopt(options_.resilient ? MakeResilient(rank) : MakeNode(OptionsOf(rank)));
   }
+}
+
+AlgorithmOptions Cluster::OptionsOf(Rank rank) const {
+  return {.rank = rank,
+          .mixing = mixing_,
+          .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
+          .window = options_.window,
+          .length = options_.length,
+          .seed = options_.seed};
 }
 
 Cluster::~Cluster() = default;
@@ -483,7 +506,8 @@ std::unique_ptr<Algorithm> Cluster::MakeNode(const AlgorithmOptions& options) co
   return *std::move(algorithm);
 }
 
-std::unique_ptr<Algorithm> Cluster::MakeResilient(const AlgorithmOptions& options) {
+std::unique_ptr<Algorithm> Cluster::MakeResilient(Rank member) {
+  const AlgorithmOptions options = OptionsOf(member);
   const auto instance = [this, options](const View& view,
                                         Rank rank) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
     AlgorithmOptions node = options;
@@ -493,7 +517,7 @@ std::unique_ptr<Algorithm> Cluster::MakeResilient(const AlgorithmOptions& option
     return MakeAlgorithm(options_.algorithm, std::move(node));
   };
   auto made = ResilientAlgorithm::Make({.self = options.rank,
-                                        .first = agreement_->view(),
+                                        .first = FirstView(options_.nodes),
                                         .window = options.window,
                                         .make = instance});
   CHECK(made.ok()) << made.status();
@@ -505,6 +529,7 @@ absl::Status Cluster::Begin(Round limit) {
   const bool moved = limit > std::exchange(limit_, std::max(limit, limit_));
   if (!first && !moved) return absl::OkStatus();
   if (budget_) budget_->Extend(limit_ * workers_);
+  if (agreement_) agreement_->Extend(limit_);
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     RETURN_IF_ERROR(nodes_[rank]->HearLimit());
     if (!first) continue;
@@ -543,16 +568,39 @@ std::vector<Cluster::Choice> Cluster::Choices() const {
   return choices;
 }
 
-absl::Status Cluster::Take(const Choice& choice) { return nodes_[choice.node]->Take(choice); }
+absl::Status Cluster::Take(const Choice& choice) {
+  const absl::Status taken = nodes_[choice.node]->Take(choice);
+  if (!agreement_ || FailureOf(taken) != Failure::kPeerLost) return taken;
+  Kill(choice.node);  // a newcomer that could not begin
+  return absl::OkStatus();
+}
 void Cluster::Lose(const Choice& message) { nodes_[message.node]->Lose(message); }
 void Cluster::Kill(Rank rank) { nodes_[rank]->Kill(); }
 bool Cluster::alive(Rank rank) const { return !nodes_[rank]->dead(); }
 
+void Cluster::Join(Rank rank) {
+  CHECK(!alive(rank)) << rank;
+  nodes_[rank]->NoticeDeath();
+  agreement_->Admit(rank);
+  SendDecrees();
+}
+
 void Cluster::SendDecrees() {
-  const std::optional<ViewAgreement::Decree> decree = agreement_->Take();
-  if (!decree) return;
-  if (const auto* view = std::get_if<View>(&*decree)) views_.push_back(*view);
-  for (const Member member : agreement_->living()) nodes_[member]->Tell(*decree);
+  while (const std::optional<ViewAgreement::Decree> decree = agreement_->Take()) {
+    const auto* view = std::get_if<View>(&*decree);
+    if (view != nullptr) views_.push_back(*view);
+    for (const Member member : agreement_->living()) {
+      if (view != nullptr && view->IsNewcomer(member)) continue;
+      nodes_[member]->Tell(*decree);
+    }
+    if (view == nullptr) continue;
+    for (const Member newcomer : view->newcomers) {
+      nodes_[newcomer] = std::make_unique<Node>(newcomer, *this);
+      nodes_[newcomer]->Adopt(MakeResilient(newcomer));
+      const absl::Status begun = nodes_[newcomer]->Join(views_.back());
+      CHECK(begun.ok()) << begun;
+    }
+  }
 }
 
 std::vector<NodeState> Cluster::saved() const {

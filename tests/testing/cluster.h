@@ -24,6 +24,7 @@
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
 #include "run/checkpoint/node_state.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine::testing {
 
@@ -105,6 +106,9 @@ class Cluster {
   // The node does nothing from now on. What it has sent may still arrive, until the others have
   // agreed to go on without it.
   void Kill(Rank rank);
+  // Another process takes the place of a node that is dead, and wants to come in; it is alive once
+  // the others have agreed, if a round is left.
+  void Join(Rank rank);
   bool alive(Rank rank) const;
   // The latest view that was agreed upon, of resilient nodes.
   const View& view() const { return agreement_->view(); }
@@ -137,7 +141,8 @@ class Cluster {
   class Node;
 
   std::unique_ptr<Algorithm> MakeNode(const AlgorithmOptions& options) const;
-  std::unique_ptr<Algorithm> MakeResilient(const AlgorithmOptions& options);
+  AlgorithmOptions OptionsOf(Rank rank) const;
+  std::unique_ptr<Algorithm> MakeResilient(Rank rank);
   // The limit of a node.
   Round LimitOf(Rank rank) const;
   // Tells everybody left what was agreed upon since.
@@ -148,6 +153,7 @@ class Cluster {
   std::unique_ptr<Optimizer> optimizer_;
   KeyedRandom order_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::shared_ptr<const Mixing> mixing_;
   std::unique_ptr<ViewMixing> mixings_;       // of resilient nodes
   std::unique_ptr<ViewAgreement> agreement_;  // likewise
   std::deque<View> views_;                    // all that were agreed upon

@@ -33,6 +33,11 @@ absl::Status EdgeAcceptor::Wait(const std::shared_ptr<EdgeCaller>& caller,
   const auto [waiting, first] = waiting_.try_emplace(peer.rank, Waiting{caller, peer.call});
   if (first) return absl::OkStatus();
   EdgeCall& last = waiting->second.call;
+  if (peer.call.process != last.process && forgotten_.contains(peer.rank)) {
+    // Which of them is in the run is known once it is expected; until then, either may come again.
+    return absl::UnavailableError(
+        absl::StrCat("another process of rank ", peer.rank, " waits here already"));
+  }
   if (peer.call.process != last.process || peer.call.number <= last.number) {
     return ConnectedAlready(peer.rank);
   }
@@ -42,14 +47,18 @@ absl::Status EdgeAcceptor::Wait(const std::shared_ptr<EdgeCaller>& caller,
 
 absl::StatusOr<ResumePoint> EdgeAcceptor::AdmitOrWait(const std::shared_ptr<EdgeCaller>& caller,
                                                       const EdgeIdentity& peer) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<PeerLink> link, links_->To(peer.rank));
+  // It is told so, and takes no place of one that comes after it.
+  if (link->HasGivenUp(peer.call.process)) return Admit(caller, peer.rank, peer.call);
   std::shared_ptr<EdgeCaller> last;
   {
     MutexLock lock(mutex_);
     if (!neighbours_.contains(peer.rank)) {
       const absl::Status status = Wait(caller, peer);
       if (status.ok()) return ResumePoint();
-      if (!absl::IsUnavailable(status)) return status;
-      last = waiting_.at(peer.rank).caller;
+      const Waiting& waiting = waiting_.at(peer.rank);
+      if (!absl::IsUnavailable(status) || waiting.call.process != peer.call.process) return status;
+      last = waiting.caller;
     }
   }
   if (last == nullptr) return Admit(caller, peer.rank, peer.call);
@@ -80,6 +89,12 @@ void EdgeAcceptor::Expect(std::span<const Rank> neighbours) {
     const auto admitted = Admit(waiting.caller, peer, waiting.call);
     if (!admitted.ok()) Reject(*waiting.caller, admitted.status());
   }
+}
+
+void EdgeAcceptor::Forget(Rank neighbour) {
+  MutexLock lock(mutex_);
+  neighbours_.erase(neighbour);
+  forgotten_.insert(neighbour);
 }
 
 void EdgeAcceptor::Reject(EdgeCaller& caller, const absl::Status& why) {

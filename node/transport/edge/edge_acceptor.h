@@ -48,6 +48,8 @@ class EdgeAcceptor {
   void OnHello(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer);
   // These ranks are admitted from now on.
   void Expect(std::span<const Rank> neighbours);
+  // This one no longer is: another process of that rank waits until it is expected again.
+  void Forget(Rank neighbour);
   // Ends the stream. A caller that is not authenticated hears only that; `why` is phrased to follow
   // "a caller ".
   void Reject(EdgeCaller& caller, const absl::Status& why);
@@ -73,7 +75,8 @@ class EdgeAcceptor {
   EdgeIdentity self_;  // set by Open
   Mutex mutex_;
   std::set<Rank> neighbours_ ABSL_GUARDED_BY(mutex_);
-  // Authenticated, but no neighbours yet; one per rank.
+  std::set<Rank> forgotten_ ABSL_GUARDED_BY(mutex_);  // ever
+  // Authenticated, but no neighbours yet, or not again; one per rank.
   std::map<Rank, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -17,6 +17,13 @@ absl::Status AsToldToThePeer(const absl::Status& why) {
   return MayComeAgain(why.code()) ? absl::AbortedError(why.message()) : why;
 }
 
+void Add(const TransportCounters& one, TransportCounters* sum) {
+  sum->bytes_sent += one.bytes_sent;
+  sum->bytes_received += one.bytes_received;
+  sum->messages_sent += one.messages_sent;
+  sum->messages_received += one.messages_received;
+}
+
 }  // namespace
 
 bool MayComeAgain(absl::StatusCode code) {
@@ -492,6 +499,11 @@ void PeerLink::Leave() {
   if (streams->incoming != nullptr) streams->incoming->Leave();
 }
 
+bool PeerLink::HasGivenUp(uint64_t process) {
+  MutexLock lock(mutex_);
+  return !broken_.ok() && !left_ && process_ == process;
+}
+
 bool PeerLink::broken() {
   MutexLock lock(mutex_);
   return !broken_.ok();
@@ -530,15 +542,17 @@ std::vector<std::shared_ptr<PeerLink>> PeerLinks::All() {
   return all;
 }
 
+void PeerLinks::Renew(Rank peer, uint64_t process) {
+  MutexLock lock(mutex_);
+  std::shared_ptr<PeerLink>& link = links_[peer];
+  if (link != nullptr) Add(link->counters(), &before_);
+  link = std::make_shared<PeerLink>(peer, chunk_bytes_, gate_, desk_, process);
+}
+
 TransportCounters PeerLinks::counters() {
-  TransportCounters sum;
-  for (const auto& link : All()) {
-    const TransportCounters one = link->counters();
-    sum.bytes_sent += one.bytes_sent;
-    sum.bytes_received += one.bytes_received;
-    sum.messages_sent += one.messages_sent;
-    sum.messages_received += one.messages_received;
-  }
+  MutexLock lock(mutex_);
+  TransportCounters sum = before_;
+  for (const auto& [peer, link] : links_) Add(link->counters(), &sum);
   return sum;
 }
 

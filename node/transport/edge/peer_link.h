@@ -57,10 +57,15 @@ bool MayComeAgain(absl::StatusCode code);
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
  public:
   // `chunk_bytes`: the most one chunk carries.
-  // `desk`: the node's, where credits in turn wait.
+  // `desk`: the node's, where credits in turn wait. `process`: the peer's, if it is known before
+  // anything is heard of it.
   PeerLink(Rank peer, int64_t chunk_bytes, std::shared_ptr<SinkGate> gate,
-           std::shared_ptr<CreditDesk> desk)
-      : peer_(peer), gate_(std::move(gate)), desk_(std::move(desk)), queue_(chunk_bytes) {}
+           std::shared_ptr<CreditDesk> desk, std::optional<uint64_t> process = std::nullopt)
+      : peer_(peer),
+        gate_(std::move(gate)),
+        desk_(std::move(desk)),
+        process_(process),
+        queue_(chunk_bytes) {}
 
   Rank peer() const { return peer_; }
 
@@ -119,6 +124,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   // Given up, or left.
   bool broken();
+  // Whether the peer was this process when it was given up.
+  bool HasGivenUp(uint64_t process);
   // Nothing more is to be heard on the outgoing direction: broken, or ended in order.
   bool outgoing_over();
   // The outgoing stream broke, and there is no other yet.
@@ -210,7 +217,9 @@ class PeerLinks {
   // InvalidArgument for a rank that is no peer of this node.
   absl::StatusOr<std::shared_ptr<PeerLink>> To(Rank peer);
   std::vector<std::shared_ptr<PeerLink>> All();
-  // The totals over all peers.
+  // Another process is in the place of a peer that was given up: from now on the link is its.
+  void Renew(Rank peer, uint64_t process);
+  // The totals over all peers, and over those that they took the place of.
   TransportCounters counters();
 
  private:
@@ -221,6 +230,7 @@ class PeerLinks {
   const std::shared_ptr<CreditDesk> desk_;
   Mutex mutex_;
   std::map<Rank, std::shared_ptr<PeerLink>> links_ ABSL_GUARDED_BY(mutex_);
+  TransportCounters before_ ABSL_GUARDED_BY(mutex_);  // of links that were renewed
 };
 
 }  // namespace grapevine

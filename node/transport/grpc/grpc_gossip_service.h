@@ -133,6 +133,8 @@ class GrpcGossipService final : public GrpcStreamAcceptor,
   void Open(const EdgeIdentity& self);
   // These ranks are admitted from now on.
   void Expect(std::span<const Rank> neighbours) { acceptor_.Expect(neighbours); }
+  // This one no longer.
+  void Forget(Rank neighbour) { acceptor_.Forget(neighbour); }
   // Rejects all callers from now on, and those that still wait for admission.
   void Close();
   // Ends all streams without waiting for anybody.

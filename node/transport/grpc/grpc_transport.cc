@@ -112,9 +112,30 @@ void GrpcTransport::GiveUp(Rank peer, const absl::Status& why) {
   const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer);
   CHECK(link.ok()) << link.status();
   (*link)->GiveUp(why);
+  service_->Forget(peer);
   std::shared_ptr<GrpcOutgoingEdge> edge;  // destroyed without the lock
   MutexLock lock(mutex_);
   edge = std::exchange(edges_[peer], nullptr);
+}
+
+void GrpcTransport::Expect(Rank peer, uint64_t process, std::string address) {
+  MutexLock lock(mutex_);
+  newcomers_.insert_or_assign(peer, Newcomer{process, std::move(address)});
+}
+
+void GrpcTransport::TakeIn(Rank peer) {
+  uint64_t process = 0;
+  std::shared_ptr<GrpcOutgoingEdge> edge;  // destroyed without the lock
+  {
+    MutexLock lock(mutex_);
+    auto newcomer = newcomers_.extract(peer);
+    CHECK(!newcomer.empty()) << "rank " << peer << " is not expected";
+    process = newcomer.mapped().process;
+    addresses_[peer] = std::move(newcomer.mapped().address);
+    if (auto before = edges_.extract(peer)) edge = std::move(before.mapped());
+  }
+  links_->Renew(peer, process);
+  gate_->TakeIn(peer);
 }
 
 std::vector<std::shared_ptr<GrpcOutgoingEdge>> GrpcTransport::Edges() {

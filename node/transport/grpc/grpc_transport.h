@@ -52,6 +52,9 @@ class GrpcTransport : public Transport {
   absl::Status Decline(Rank from, Tag tag) override;
   absl::Status Withdraw(Rank from, Tag tag) override;
   void GiveUp(Rank peer, const absl::Status& why) override;
+  // Before the peer is taken in: which process it is, and where it listens.
+  void Expect(Rank peer, uint64_t process, std::string address);
+  void TakeIn(Rank peer) override;
   // The first of the peers that it is trying to reach, and the outcome so far; empty when all
   // dialled peers are connected.
   std::string Connecting();
@@ -80,6 +83,11 @@ class GrpcTransport : public Transport {
 
   Mutex mutex_;
   std::vector<std::string> addresses_ ABSL_GUARDED_BY(mutex_);
+  struct Newcomer {
+    uint64_t process;
+    std::string address;
+  };
+  std::map<Rank, Newcomer> newcomers_ ABSL_GUARDED_BY(mutex_);  // not taken in yet
   // Null for a peer that was given up: what its last call has not sent is kept no longer.
   std::map<Rank, std::shared_ptr<GrpcOutgoingEdge>> edges_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -66,16 +66,24 @@ class ResilientContract : public ::testing::TestWithParam<std::string> {
   static bool SumsGradients() { return GetParam().starts_with("allreduce"); }
   static bool IsPushSum() { return GetParam().starts_with("sgp"); }
 
-  // Runs to the end, and kills every `mean`-th step or so, at most `most` nodes.
+  // Runs to the end. Every `mean`-th step or so a node dies, so long as at most `most` are dead;
+  // or, with joins, comes in again.
   static absl::Status RunWithDeaths(Cluster& cluster, Rank nodes, KeyedRandom& random,
-                                    uint64_t mean, Rank most) {
+                                    uint64_t mean, Rank most, bool joins = false) {
     absl::Status status = cluster.Begin(kRounds);
-    Rank killed = 0;
+    const auto dead = [&] {
+      Rank count = 0;
+      for (Rank rank = 0; rank < nodes; ++rank) count += cluster.alive(rank) ? 0 : 1;
+      return count;
+    };
     for (auto all = cluster.Choices(); status.ok() && !all.empty(); all = cluster.Choices()) {
       const auto victim = static_cast<Rank>(random.Below(nodes));
-      if (killed < most && random.Below(mean) == 0 && cluster.alive(victim)) {
-        cluster.Kill(victim);
-        ++killed;
+      if (random.Below(mean) == 0) {
+        if (cluster.alive(victim) && dead() < most) {
+          cluster.Kill(victim);
+        } else if (joins && !cluster.alive(victim)) {
+          cluster.Join(victim);
+        }
         continue;
       }
       status = cluster.Take(all[random.Below(all.size())]);
@@ -87,7 +95,8 @@ class ResilientContract : public ::testing::TestWithParam<std::string> {
   // Of nodes with one parameter, of which some are lost: the means of the last view's members after
   // each round, from its first one on.
   static absl::StatusOr<std::vector<double>> MeansOfLiving(ClusterOptions options,
-                                                           KeyedRandom& random) {
+                                                           KeyedRandom& random,
+                                                           bool joins = false) {
     options.parameters = 1;
     std::map<Round, std::map<Rank, double>> replicas;
     options.at_boundary = [&](Rank rank, Round completed, std::span<const float> x) {
@@ -95,7 +104,7 @@ class ResilientContract : public ::testing::TestWithParam<std::string> {
     };
     Cluster cluster(options);
     const auto most = static_cast<Rank>(options.nodes - 2);
-    RETURN_IF_ERROR(RunWithDeaths(cluster, options.nodes, random, 100, most));
+    RETURN_IF_ERROR(RunWithDeaths(cluster, options.nodes, random, 100, most, joins));
     const View& view = cluster.view();
     std::vector<double> means;
     for (Round round = std::max<Round>(view.from, 1); round <= kRounds; ++round) {
@@ -151,6 +160,31 @@ TEST_P(ResilientContract, TheLivingComeToTheEnd) {
   EXPECT_GT(views, kSeeds);
 }
 
+TEST_P(ResilientContract, WhoComesBackComesToTheEndToo) {
+  if (!TakesNewcomers(GetParam())) GTEST_SKIP() << "nobody can come in";
+  uint32_t views = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    KeyedRandom random(seed, Purpose::kTopology);
+    const ClusterOptions options = Draw(random);
+    SCOPED_TRACE(::testing::Message()
+                 << "seed " << seed << ", " << options.nodes << " nodes, " << options.topology);
+    Cluster cluster(options);
+    const absl::Status status = RunWithDeaths(cluster, options.nodes, random, 60,
+                                              static_cast<Rank>(options.nodes - 1), true);
+    ASSERT_TRUE(status.ok()) << status;
+    std::vector<Member> living;
+    for (Rank rank = 0; rank < options.nodes; ++rank) {
+      if (!cluster.alive(rank)) continue;
+      living.push_back(rank);
+      EXPECT_EQ(cluster.algorithm(rank).round(), kRounds);
+      EXPECT_LE(cluster.live_vectors(rank), kMaxAtRest + (IsPushSum() ? kMaxInFlight : 0));
+    }
+    EXPECT_EQ(cluster.view().members, living);
+    views += cluster.view().epoch;
+  }
+  EXPECT_GT(views, 3 * kSeeds);
+}
+
 // With a rate of 0 rounds only average. From the round on from which the last view holds, the mean
 // of its members does not move.
 TEST_P(ResilientContract, TheMeanOfTheLivingIsKept) {
@@ -168,6 +202,53 @@ TEST_P(ResilientContract, TheMeanOfTheLivingIsKept) {
     ASSERT_TRUE(means.ok()) << means.status();
     for (const double mean : *means) {
       EXPECT_NEAR(mean, means->front(), 1e-5 * (1 << options.nodes));
+    }
+  }
+}
+
+// Nor do those who come in move it, at whatever they would have begun alone.
+TEST_P(ResilientContract, ANewcomerBeginsAtTheMean) {
+  if (!GetParam().starts_with("dpsgd") || absl::StrContains(GetParam(), "clip")) {
+    GTEST_SKIP() << "keeps a weighted mean (push-sum), or moves it (momentum, clipping)";
+  }
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    KeyedRandom random(seed, Purpose::kTopology);
+    ClusterOptions options = Draw(random);
+    options.parameters = 1 + static_cast<int64_t>(random.Below(20));
+    options.learning_rate = 0;
+    options.initial = [](Rank rank, std::span<float> x) { std::ranges::fill(x, float(1 << rank)); };
+    std::map<Round, std::map<Rank, std::vector<float>>> replicas;
+    options.at_boundary = [&](Rank rank, Round completed, std::span<const float> x) {
+      replicas[completed][rank].assign(x.begin(), x.end());
+    };
+    SCOPED_TRACE(::testing::Message()
+                 << "seed " << seed << ", " << options.nodes << " nodes, " << options.topology);
+    Cluster cluster(options);
+    ASSERT_TRUE(cluster.Begin(kRounds).ok());
+    const auto go_on = [&](uint64_t events) {
+      for (auto all = cluster.Choices(); events > 0 && !all.empty(); all = cluster.Choices()) {
+        ASSERT_TRUE(cluster.Take(all[random.Below(all.size())]).ok());
+        --events;
+      }
+    };
+    const auto victim = static_cast<Rank>(random.Below(options.nodes));
+    go_on(random.Below(100));
+    cluster.Kill(victim);
+    go_on(100 + random.Below(50));
+    cluster.Join(victim);
+    const absl::Status ended = cluster.Run(kRounds);
+    ASSERT_TRUE(ended.ok()) << ended;
+    const View& view = cluster.view();
+    if (view.newcomers.empty()) continue;  // the run was over
+    const auto mean = [&](Round round, const std::vector<Member>& members, size_t i) {
+      double sum = 0;
+      for (const Member member : members) sum += replicas[round].at(member)[i];
+      return sum / static_cast<double>(members.size());
+    };
+    ASSERT_THAT(view.newcomers, ::testing::ElementsAre(victim));
+    for (size_t i = 0; i < static_cast<size_t>(options.parameters); ++i) {
+      EXPECT_NEAR(mean(kRounds, view.members, i), mean(view.from, view.Veterans(), i),
+                  1e-5 * (1 << options.nodes));
     }
   }
 }

@@ -37,8 +37,9 @@ TEST_F(CoordinatorGathering, RefusesWhatDoesNotFitWithBothValues) {
     std::function<void(control::Registration&)> spoil;
     std::vector<std::string> message;
   } cases[] = {
-      {[](auto& r) { r.set_protocol_version(9); },
-       {"version is 9 there and " + std::to_string(kControlProtocolVersion) + " on rank 0"}},
+      {[](auto& r) { r.set_protocol_version(kControlProtocolVersion + 1); },
+       {"version is " + std::to_string(kControlProtocolVersion + 1) + " there and " +
+        std::to_string(kControlProtocolVersion) + " on rank 0"}},
       {[](auto& r) { r.set_world_size(4); }, {"number of nodes is 4 there and 3 on rank 0"}},
       {[](auto& r) { r.set_rank(3); }, {"rank 3 does not exist among 3 nodes"}},
       {[](auto& r) { r.set_rank(-1); }, {"rank -1 does not exist"}},

@@ -142,6 +142,7 @@ class CoordinatorRun : public ::testing::Test {
     for (auto& [rank, metrics] : output.metrics) metrics_.emplace_back(rank, metrics.round());
     for (auto& notice : output.notices) notices_.push_back(notice);
     for (const Rank rank : output.lost) lost_.push_back(rank);
+    for (const auto& newcomer : output.newcomers) newcomers_.push_back(newcomer);
     if (output.called) called_.push_back(*output.called);
     all_done_ += output.all_done;
   }
@@ -158,6 +159,7 @@ class CoordinatorRun : public ::testing::Test {
   std::vector<std::pair<Rank, Round>> metrics_;
   std::vector<std::string> notices_;
   std::vector<Rank> lost_;
+  std::vector<std::pair<Rank, Round>> newcomers_;
   std::vector<Round> called_;
   bool resilient_ = false;
   Rank min_nodes_ = 1;

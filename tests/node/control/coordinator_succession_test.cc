@@ -125,6 +125,28 @@ TEST_F(CoordinatorSuccession, ViewsThatSomeHaveNotHeardOfAreTold) {
   EXPECT_THAT(Last(3).view().members(), ElementsAre(1, 2, 3));
 }
 
+// Of one that has come into the run at another address, which only some have heard of.
+TEST_F(CoordinatorSuccession, ANewcomerIsAwaitedWhereItListens) {
+  Come(Comes(1));
+  coordinator_->OnGone(4, "nobody listens there", now_);  // at the address of the one before
+  control::Registration knows = KnowsView(Comes(2), 2, {0, 1, 2, 3, 4}, 2);
+  control::Newcomer& newcomer = *knows.mutable_standing()->mutable_view()->add_newcomers();
+  newcomer.set_rank(4);
+  newcomer.set_address("10.0.1.5:7000");
+  Come(knows);
+  Come(Comes(3));
+  EXPECT_FALSE(runs());
+  EXPECT_THAT(coordinator_->absent(), ElementsAre(::testing::Pair(4, "10.0.1.5:7000")));
+  control::Registration absurd = knows;
+  absurd.set_rank(4);
+  absurd.mutable_standing()->mutable_view()->mutable_newcomers(0)->set_rank(9);
+  Come(absurd);
+  EXPECT_THAT(Last(4).abort().message(), HasSubstr("where it says that it stands cannot be"));
+  absurd.mutable_standing()->mutable_view()->mutable_newcomers(0)->set_rank(4);
+  Come(absurd);
+  EXPECT_TRUE(runs());
+}
+
 // It was cut off when the others left it out, and was fast to take the role.
 TEST_F(CoordinatorSuccession, WhoIsLeftOutItselfGoesWithoutAWordToTheOthers) {
   Come(Comes(1));
@@ -178,6 +200,14 @@ TEST_F(CoordinatorSuccession, WhatIsSaidWhileOthersAreAwaitedCounts) {
     for (const Rank rank : {1, 2, 3, 4}) Beat(rank, 20);
   });
   EXPECT_THAT(lost_, ElementsAre(0, 3));
+}
+
+TEST_F(CoordinatorSuccession, WhoComesToItsEndWhileOthersAreAwaitedIsDone) {
+  for (const Rank rank : {1, 2, 3}) Come(Comes(rank));
+  for (const Rank rank : {1, 2, 3}) Done(rank, 100);
+  EXPECT_FALSE(runs());
+  Come(IsDone(Comes(4)));
+  EXPECT_EQ(all_done_, 1);
 }
 
 TEST_F(CoordinatorSuccession, WhatDoesNotBelongIsRefused) {
@@ -302,6 +332,43 @@ TEST_F(OrphanedLine, SaysWhereItStandsAndWhatEveryCoordinatorIsToHear) {
   EXPECT_EQ(line_.unacknowledged()[1].metrics().round(), 4);
   EXPECT_EQ(line_.unacknowledged()[1].number(), 2u);
   EXPECT_EQ(line_.received(), 0u) << "numbers begin anew";
+}
+
+// The process that was accused is gone, and another is in its place: nobody has accused that one.
+TEST_F(OrphanedLine, WhatWasSaidOfAProcessIsNotSaidOfItsSuccessor) {
+  const auto accuse = [this](Rank culprit, const char* how) {
+    control::Report accusation;
+    accusation.mutable_failure()->set_culprit(culprit);
+    accusation.mutable_failure()->set_message(how);
+    line_.Add(accusation);
+  };
+  const auto view = [this](uint32_t epoch, const std::vector<Member>& members) {
+    control::Directive directive;
+    directive.mutable_prepare()->set_ballot(epoch);
+    line_.OnDirective(directive, now_);
+    directive.mutable_view()->set_epoch(epoch);
+    directive.mutable_view()->set_ballot(epoch);
+    directive.mutable_view()->set_from(static_cast<Round>(epoch));
+    directive.mutable_view()->mutable_members()->Assign(members.begin(), members.end());
+    if (members.size() == 3) {
+      control::Newcomer& newcomer = *directive.mutable_view()->add_newcomers();
+      newcomer.set_rank(1);
+      newcomer.set_address("node1:2");
+    }
+    line_.OnDirective(directive, now_);
+    ASSERT_FALSE(line_.verdict().has_value()) << line_.verdict()->message();
+  };
+  accuse(1, "of the first process");
+  view(1, {0, 2});
+  view(2, {0, 1, 2});
+  LoseCoordinator();
+  line_.Adopt(1, "node1:2", now_);
+  EXPECT_THAT(line_.unacknowledged(), IsEmpty());
+  accuse(1, "of the second process");
+  LoseCoordinator();
+  line_.Adopt(0, "node0:1", now_);
+  ASSERT_EQ(line_.unacknowledged().size(), 1u);
+  EXPECT_EQ(line_.unacknowledged()[0].failure().message(), "of the second process");
 }
 
 TEST_F(OrphanedLine, AnEndThatIsFoundIsOneForWhoHasDoneItsPart) {

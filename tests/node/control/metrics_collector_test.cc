@@ -381,5 +381,77 @@ TEST_F(MetricsCollectorTest, GoesOnBehindWhatAnotherHasMeasured) {
   EXPECT_EQ(emitted_[0].living, 2);
 }
 
+class MetricsOfNewcomers : public MetricsCollectorTest {
+ protected:
+  // Of three, of which the last is lost after two rounds.
+  void SetUp() override {
+    Reports(1, {0, 1, 2});
+    Reports(2, {0, 1, 2});
+    collector_.Lose(2);
+    emitted_.clear();
+  }
+
+  void Reports(Round round, const std::vector<Rank>& ranks) {
+    for (const Rank rank : ranks) {
+      const absl::Status status = collector_.OnNode(rank, Report(round, 5));
+      ASSERT_TRUE(status.ok()) << status;
+    }
+  }
+  absl::Status NewcomerReports(Round round, int64_t bytes) {
+    control::NodeMetrics report = Report(round, 5);
+    report.set_bytes_sent(bytes);
+    return collector_.OnNode(2, report);
+  }
+
+  MetricsCollector collector_ = Collector(3);
+};
+
+TEST_F(MetricsOfNewcomers, RoundsAreCompleteWithoutThemUntilTheyComeIn) {
+  Reports(3, {0, 1});
+  collector_.TakeIn(2, 5);
+  Reports(4, {0, 1});
+  Reports(5, {0, 1});
+  ASSERT_EQ(emitted_.size(), 3u);
+  for (const RunMetrics& metrics : emitted_) EXPECT_EQ(metrics.living, 2) << metrics.round;
+  EXPECT_EQ(emitted_.back().bytes_sent_total, 500 + 500 + 200) << "what the lost one has sent, too";
+  Reports(6, {0, 1});
+  EXPECT_EQ(emitted_.size(), 3u) << "the newcomer does this one";
+  ASSERT_TRUE(NewcomerReports(6, 30).ok());
+  ASSERT_EQ(emitted_.size(), 4u);
+  EXPECT_EQ(emitted_.back().round, 6);
+  EXPECT_FALSE(emitted_.back().living.has_value()) << "all are";
+  EXPECT_EQ(emitted_.back().bytes_sent_total, 600 + 600 + 200 + 30);
+}
+
+TEST_F(MetricsOfNewcomers, OneThatIsLostAgainIsNotWaitedFor) {
+  collector_.TakeIn(2, 3);
+  Reports(3, {0, 1});
+  Reports(4, {0, 1});
+  ASSERT_TRUE(NewcomerReports(4, 30).ok());
+  Reports(5, {0, 1});
+  EXPECT_EQ(emitted_.size(), 2u);
+  collector_.Lose(2);
+  ASSERT_EQ(emitted_.size(), 3u);
+  EXPECT_EQ(emitted_.back().living, 2);
+  EXPECT_EQ(emitted_.back().bytes_sent_total, 500 + 500 + 200 + 30) << "of both its lives";
+}
+
+TEST_F(MetricsOfNewcomers, RoundsBeforeTheirFirstAreNotTheirs) {
+  collector_.TakeIn(2, 5);
+  for (const Round round : {4, 5}) {
+    const absl::Status status = NewcomerReports(round, 30);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("rank 2 reported round"));
+  }
+}
+
+TEST_F(MetricsOfNewcomers, WhoIsThereIsNotTakenInAgain) {
+  collector_.TakeIn(1, 9);
+  Reports(3, {0});
+  EXPECT_TRUE(emitted_.empty());
+  Reports(3, {1});
+  EXPECT_EQ(emitted_.size(), 1u);
+}
+
 }  // namespace
 }  // namespace grapevine

@@ -129,6 +129,7 @@ class World {
   // Rank 0 did not listen: the launcher's own failure.
   bool failed_by_itself() const { return children_.size() < natures_.size(); }
   const std::vector<std::string>& reasons() const { return reasons_; }
+  int restarts() const { return restarts_; }
 
  private:
   void Step() {
@@ -146,6 +147,12 @@ class World {
     while (const std::optional<Rank> rank = plan_.next()) {
       children_.emplace_back(natures_[static_cast<size_t>(*rank)]);
       plan_.OnStarted(100 + *rank);
+    }
+    while (const std::optional<Rank> rank = plan_.next_restart(now_)) {
+      ++restarts_;
+      ASSERT_TRUE(children_[static_cast<size_t>(*rank)].ended());
+      children_[static_cast<size_t>(*rank)] = FakeChild({.ends = now_ + milliseconds(5000)});
+      plan_.OnRestarted(*rank, 200 + *rank);
     }
     for (const LaunchPlan::Order& order : plan_.Due(now_)) {
       children_[static_cast<size_t>(order.rank)].Signal(order.signal, now_);
@@ -188,6 +195,7 @@ class World {
   Time first_trouble_ = kNever, first_good_end_ = kNever;
   bool first_signal_ = false, forced_by_user_ = false;
   std::vector<std::string> reasons_;
+  int restarts_ = 0;
 };
 
 constexpr LaunchPlanOptions kOptions{.nodes = 3,
@@ -477,6 +485,173 @@ TEST(LaunchPlan, EverySchedulesEndIsOrderly) {
     ExpectOrderlyEnd(world);
   }
   EXPECT_GT(idle, 0);
+}
+
+// Two that go on without each other, and of which another may come in the place of one.
+LaunchPlan TwoThatSurvive(int max_restarts, bool role_moves = false) {
+  LaunchPlan plan(
+      {.nodes = 2, .survives = true, .role_moves = role_moves, .max_restarts = max_restarts},
+      kStart);
+  plan.OnStarted(10);
+  plan.OnListening();
+  plan.OnStarted(11);
+  return plan;
+}
+
+TEST(LaunchPlan, AnotherProcessTakesThePlaceOfOneThatIsLostAtMostSoOften) {
+  LaunchPlan plan = TwoThatSurvive(1);
+  plan.OnEnded(1, Killed(SIGKILL), At(100));
+  EXPECT_FALSE(plan.next_restart(At(1099)).has_value());
+  EXPECT_EQ(plan.deadline(), At(1100));
+  EXPECT_EQ(plan.next_restart(At(1100)), 1);
+  plan.OnRestarted(1, 20);
+  EXPECT_FALSE(plan.next_restart(At(1100)).has_value());
+  EXPECT_EQ(plan.deadline(), kNever);
+  plan.OnEnded(1, Killed(SIGKILL), At(3000));
+  EXPECT_FALSE(plan.next_restart(At(10000)).has_value());
+  EXPECT_EQ(plan.deadline(), kNever);
+  plan.OnEnded(0, 0, At(5000));
+  EXPECT_TRUE(plan.over());
+  EXPECT_TRUE(plan.Outcome().ok()) << plan.Outcome();
+}
+
+TEST(LaunchPlan, WhereNobodyGoesOnNobodyIsStartedAgain) {
+  LaunchPlan plan({.nodes = 2, .max_restarts = 3}, kStart);
+  plan.OnStarted(10);
+  plan.OnListening();
+  plan.OnStarted(11);
+  plan.OnReturn(1, milliseconds(500));
+  plan.OnEnded(1, Killed(SIGKILL), At(100));
+  EXPECT_FALSE(plan.next_restart(At(10000)).has_value());
+}
+
+TEST(LaunchPlan, OneThatIsKilledAtItsOwnWishComesBackWhenItSays) {
+  LaunchPlan plan = TwoThatSurvive(0);
+  plan.OnReturn(-1, milliseconds(500));
+  plan.OnReturn(2, milliseconds(500));
+  for (int life = 0; life < 3; ++life) {
+    const Time killed = At(1000 * life);
+    plan.OnReturn(1, milliseconds(500));
+    plan.OnEnded(1, Killed(SIGKILL), killed);
+    EXPECT_FALSE(plan.next_restart(killed + milliseconds(499)).has_value());
+    EXPECT_EQ(plan.next_restart(killed + milliseconds(500)), 1);
+    plan.OnRestarted(1, 20 + life);
+  }
+  plan.OnEnded(1, Exited(6), At(4000));  // it could not come in
+  EXPECT_FALSE(plan.next_restart(At(4999)).has_value());
+  EXPECT_EQ(plan.next_restart(At(5000)), 1);
+  plan.OnRestarted(1, 30);
+  plan.OnEnded(1, Killed(SIGKILL), At(6000));  // not at its own wish
+  EXPECT_FALSE(plan.next_restart(At(60000)).has_value());
+}
+
+TEST(LaunchPlan, WhoCameLaterAndCannotComeInEndsNobody) {
+  for (const int wait_status : {Exited(4), Exited(5), Exited(2), Killed(SIGSEGV)}) {
+    LaunchPlan plan = TwoThatSurvive(1);
+    plan.OnEnded(1, Killed(SIGKILL), At(100));
+    plan.OnRestarted(1, 20);
+    plan.OnEnded(1, wait_status, At(2000));
+    EXPECT_TRUE(SignalsAt(plan, At(60000)).empty());
+    EXPECT_FALSE(plan.over());
+    plan.OnEnded(0, 0, At(60000));
+    EXPECT_TRUE(plan.over());
+    EXPECT_TRUE(plan.Outcome().ok()) << plan.Outcome();
+  }
+}
+
+TEST(LaunchPlan, NobodyIsStartedAgainOnceTheRunHasEndedOrEnds) {
+  LaunchPlan late = TwoThatSurvive(1);
+  late.OnEnded(0, 0, At(100));
+  late.OnEnded(1, Killed(SIGKILL), At(200));
+  EXPECT_FALSE(late.next_restart(At(60000)).has_value());
+  EXPECT_TRUE(late.over());
+  EXPECT_TRUE(late.Outcome().ok()) << late.Outcome();
+
+  LaunchPlan ended = TwoThatSurvive(1);
+  ended.OnEnded(1, Killed(SIGKILL), At(100));
+  ended.OnEnded(0, 0, At(200));
+  EXPECT_FALSE(ended.next_restart(At(60000)).has_value());
+  EXPECT_TRUE(ended.over()) << "it waits for no restart";
+
+  LaunchPlan told = TwoThatSurvive(1);
+  told.OnEnded(1, Killed(SIGKILL), At(100));
+  told.OnSignal(SIGTERM, At(200));
+  EXPECT_FALSE(told.next_restart(At(60000)).has_value());
+  told.OnEnded(0, Exited(143), At(300));
+  EXPECT_TRUE(told.over());
+
+  LaunchPlan failed = TwoThatSurvive(1);
+  failed.OnEnded(1, Killed(SIGKILL), At(100));
+  failed.OnEnded(0, Exited(4), At(200));
+  EXPECT_FALSE(failed.next_restart(At(60000)).has_value());
+  EXPECT_TRUE(failed.over());
+  EXPECT_EQ(FailureOf(failed.Outcome()), Failure::kOutput);
+}
+
+TEST(LaunchPlan, RankZeroComesBackOnlyWhereItsRoleMoves) {
+  LaunchPlan stays = TwoThatSurvive(1);
+  stays.OnReturn(0, milliseconds(500));
+  stays.OnEnded(0, Killed(SIGKILL), At(100));
+  EXPECT_FALSE(stays.next_restart(At(60000)).has_value());
+  EXPECT_EQ(SignalsAt(stays, At(100) + milliseconds(10000)).size(), 1u) << "the run has failed";
+
+  LaunchPlan moves = TwoThatSurvive(1, /*role_moves=*/true);
+  moves.OnEnded(0, Killed(SIGKILL), At(100));
+  EXPECT_EQ(moves.next_restart(At(1100)), 0);
+}
+
+// It finds nobody, and would look for as long as --rendezvous-timeout.
+TEST(LaunchPlan, WhoComesTooLateIsNotWaitedForLong) {
+  using Signals = std::vector<std::pair<Rank, int>>;
+  LaunchPlan plan = TwoThatSurvive(1);
+  plan.OnEnded(1, Killed(SIGKILL), At(100));
+  plan.OnRestarted(1, 20);
+  plan.OnEnded(0, 0, At(2000));
+  EXPECT_FALSE(plan.over());
+  EXPECT_EQ(plan.deadline(), At(12000));
+  EXPECT_EQ(SignalsAt(plan, At(11999)), Signals{});
+  EXPECT_EQ(SignalsAt(plan, At(12000)), (Signals{{1, SIGTERM}}));
+  EXPECT_EQ(SignalsAt(plan, At(12001)), Signals{});
+  plan.OnEnded(1, Exited(143), At(12100));
+  EXPECT_TRUE(plan.over());
+  EXPECT_TRUE(plan.Outcome().ok()) << plan.Outcome();
+}
+
+TEST(LaunchPlan, ItIsNotOverWhileOneIsToComeBack) {
+  LaunchPlan plan = TwoThatSurvive(0, /*role_moves=*/true);
+  plan.OnReturn(1, milliseconds(500));
+  plan.OnEnded(1, Killed(SIGKILL), At(100));
+  plan.OnEnded(0, Killed(SIGKILL), At(200));
+  EXPECT_FALSE(plan.over());
+  EXPECT_EQ(plan.deadline(), At(600));
+  EXPECT_EQ(plan.next_restart(At(600)), 1);
+  plan.OnRestarted(1, 20);
+  EXPECT_FALSE(plan.over());
+  plan.OnEnded(1, 0, At(700));
+  EXPECT_TRUE(plan.over());
+}
+
+TEST(LaunchPlan, WhoeverIsLostWhenTheLaunchEnds) {
+  int restarts = 0;
+  for (uint64_t seed = 1; seed <= 2000 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Draws draw(seed);
+    LaunchPlanOptions options = kOptions;
+    options.nodes = static_cast<Rank>(2 + draw.Below(4));
+    options.survives = true;
+    options.role_moves = draw.OneIn(2);
+    options.max_restarts = static_cast<int>(draw.Below(4));
+    std::vector<Nature> natures;
+    for (Rank rank = 0; rank < options.nodes; ++rank) {
+      natures.push_back({.ends = draw.Soon(), .wait_status = draw.OneIn(2) ? Killed(SIGKILL) : 0});
+    }
+    World world(options, std::move(natures), At(0), {});
+    ASSERT_TRUE(world.Run());
+    EXPECT_LE(world.restarts(), options.max_restarts);
+    restarts += world.restarts();
+    for (const FakeChild& child : world.children()) EXPECT_TRUE(child.ended());
+  }
+  EXPECT_GT(restarts, 0);
 }
 
 }  // namespace

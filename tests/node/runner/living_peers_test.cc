@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,12 +24,14 @@ class FakeTransport final : public Transport {
   absl::Status Decline(Rank from, Tag) override { return About(from); }
   absl::Status Withdraw(Rank from, Tag) override { return About(from); }
   void GiveUp(Rank peer, const absl::Status&) override { given_up.push_back(peer); }
+  void TakeIn(Rank peer) override { taken_in.push_back(peer); }
   TransportCounters counters() const override { return {}; }
   void Shutdown() override {}
 
   Rank lost = -1;
   std::vector<Rank> dialled;
   std::vector<Rank> given_up;
+  std::vector<Rank> taken_in;
 
  private:
   absl::Status About(Rank peer) const {
@@ -109,6 +113,42 @@ TEST_F(LivingPeersTest, WhatComesAfterwardsEndsAtOnce) {
   const std::vector<Rank> ranks = {0, 1, 2};
   peers_.Dial(ranks);
   EXPECT_THAT(transport_.dialled, ElementsAre(0, 2));
+}
+
+TEST_F(LivingPeersTest, OneThatIsTakenInAgainIsSentToAndPostedFor) {
+  ASSERT_TRUE(Send(1, 6).ok());
+  peers_.LeaveOut(1);
+  peers_.TakeInWith(1, 2);
+  EXPECT_THAT(transport_.taken_in, ElementsAre(1));
+  EXPECT_FALSE(peers_.LeftOut(1));
+  ASSERT_TRUE(Send(1, 7).ok());
+  ASSERT_TRUE(Post(1, 7).ok());
+  EXPECT_TRUE(peers_.Sends(1, {0, 7, 0}));
+  EXPECT_TRUE(peers_.TakePost(1, {0, 7, 0}));
+  EXPECT_TRUE(peers_.TakeSend(1, {0, 7, 0}));
+  EXPECT_THAT(lost_, IsEmpty());
+  EXPECT_THAT(undelivered_, IsEmpty());
+  peers_.Dial(std::vector<Rank>{1});
+  EXPECT_THAT(transport_.dialled, ElementsAre(1));
+  ASSERT_TRUE(Post(1, 8).ok());
+  peers_.LeaveOut(1);
+  EXPECT_THAT(lost_, ElementsAre(Pair(1, 8))) << "it may be lost again";
+}
+
+// An average of a view's models may still be under way when another process of a rank has come.
+TEST_F(LivingPeersTest, OneThatIsTakenInHasNothingToDoWithViewsBefore) {
+  LivingPeers peers([this](Rank from, Tag tag) { lost_.emplace_back(from, tag.index); },
+                    [this](Rank to, Tag tag) { undelivered_.emplace_back(to, tag.index); },
+                    [](const Tag& tag) { return std::optional<uint32_t>(tag.channel); });
+  peers.Use(&transport_);
+  peers.LeaveOut(1);
+  peers.TakeInWith(1, 2);
+  ASSERT_TRUE(peers.Post(1, {.channel = 1, .index = 7}, Incoming(SharedBytes{})).ok());
+  ASSERT_TRUE(peers.Send(1, {.channel = 1, .index = 8}, Outgoing(SharedBytes{})).ok());
+  EXPECT_THAT(lost_, ElementsAre(Pair(1, 7)));
+  EXPECT_THAT(undelivered_, ElementsAre(Pair(1, 8)));
+  ASSERT_TRUE(peers.Post(1, {.channel = 2, .index = 9}, Incoming(SharedBytes{})).ok());
+  EXPECT_TRUE(peers.TakePost(1, {.channel = 2, .index = 9}));
 }
 
 }  // namespace

@@ -31,6 +31,21 @@ TEST(SinkGate, ReportsNothingMoreAboutAPeerThatFailed) {
   EXPECT_EQ(sink.declined(), 1);
 }
 
+TEST(SinkGate, ThingsPassAgainOfAPeerThatIsTakenIn) {
+  RecordingSink sink;
+  SinkGate gate(&sink);
+  gate.PeerFailed(3, absl::UnavailableError("first"));
+  gate.GiveUp(3);
+  gate.TakeIn(3);
+  gate.Received({.from = 3, .tag = kGatedTag});
+  gate.Sent(3, kGatedTag);
+  EXPECT_EQ(sink.received(), 1);
+  EXPECT_EQ(sink.sent(), 1);
+  EXPECT_EQ(sink.declined(), 0);
+  gate.PeerFailed(3, absl::UnavailableError("second"));
+  EXPECT_EQ(sink.failures(), 2) << "it may fail again";
+}
+
 TEST(SinkGate, NothingPassesOnceItIsClosed) {
   RecordingSink sink;
   SinkGate gate(&sink);

@@ -40,10 +40,9 @@ class CutNetwork final : public TransportNetwork {
         network_({.latency = std::chrono::milliseconds(1),
                   .jitter = std::chrono::milliseconds(seed % 2 == 0 ? 2 : 500)},
                  seed, &time_) {
-    std::vector<Process*> processes;
     for (Rank rank = 0; rank < kNodes; ++rank) {
       processes_.push_back(std::make_unique<Process>(rank, &time_));
-      processes.push_back(processes_.back().get());
+      by_rank_.push_back(processes_.back().get());
     }
     for (Rank rank = 0; rank < kNodes; ++rank) {
       transports_.push_back(std::make_unique<SimulatedTransport>(
@@ -51,7 +50,7 @@ class CutNetwork final : public TransportNetwork {
                        .world_size = kNodes,
                        .call = {.process = static_cast<uint64_t>(rank) + 1}},
           SimulatedTransportOptions{.chunk_bytes = kChunk, .round = [] { return Round{0}; }},
-          &network_, processes, &sink(rank)));
+          &network_, &by_rank_, &sink(rank)));
       transports_.back()->Join("run");
     }
   }
@@ -76,6 +75,7 @@ class CutNetwork final : public TransportNetwork {
   VirtualTime time_;
   SimulatedNetwork network_;
   std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<Process*> by_rank_;
   std::vector<std::unique_ptr<SimulatedTransport>> transports_;
   int cuts_ = 0;
 };

@@ -181,6 +181,25 @@ std::vector<Fault> DeathsOfAny(const RunPlan& plan) {
   return deaths;
 }
 
+std::vector<Fault> Returns(const RunPlan& plan) {
+  Draw draw(~plan.seed + 3);
+  const auto spared = static_cast<Rank>(draw.Between(0, plan.nodes - 1));
+  const nanoseconds most = 3 * plan.rounds * (plan.gradient + plan.latency + plan.jitter);
+  std::vector<Fault> returns;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    if (rank == spared || draw.OneIn(3)) continue;
+    nanoseconds at = draw.Between(nanoseconds(0), most);
+    for (int times = 0; times < 3 && at < most; ++times) {
+      const nanoseconds absent =
+          draw.Between(nanoseconds(0), draw.OneIn(2) ? nanoseconds(plan.peer_timeout) : most / 4);
+      returns.push_back({.kind = Fault::Kind::kKill, .at = at, .a = rank, .lasts = absent});
+      at += absent + draw.Between(nanoseconds(1), most / 2);
+    }
+  }
+  std::ranges::sort(returns, {}, &Fault::at);
+  return returns;
+}
+
 std::vector<Fault> BrokenControl(const RunPlan& plan, const std::vector<Fault>& deaths) {
   Draw draw(~plan.seed + 1);
   std::vector<Fault> breaks;

@@ -24,6 +24,9 @@ RunPlan MortalPlan(uint64_t seed);
 std::vector<Fault> Deaths(const RunPlan& plan);
 // The same of a run with a store: rank 0 dies, too, and at least one other is spared.
 std::vector<Fault> DeathsOfAny(const RunPlan& plan);
+// Processes that are killed, of all ranks but one, again and again; `lasts` is how long it takes
+// until another one comes in its place.
+std::vector<Fault> Returns(const RunPlan& plan);
 // Connections to rank 0 of those who are spared, which break for less than --peer-timeout.
 std::vector<Fault> BrokenControl(const RunPlan& plan, const std::vector<Fault>& deaths);
 

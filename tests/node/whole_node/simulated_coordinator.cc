@@ -22,8 +22,8 @@ constexpr milliseconds kMaxTick{1000};
 
 SimulatedCoordinator::SimulatedCoordinator(CoordinatorOptions options, RunToken token,
                                            SimulatedNetwork* network,
-                                           const std::vector<Process*>& processes, Sinks sinks)
-    : process_(processes[options.own.rank()]),
+                                           const std::vector<Process*>* processes, Sinks sinks)
+    : process_((*processes)[options.own.rank()]),
       token_(std::move(token)),
       sinks_(std::move(sinks)),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),

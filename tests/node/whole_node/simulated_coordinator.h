@@ -31,9 +31,9 @@ class SimulatedCoordinator {
     std::function<void(Rank)> on_lost;
   };
 
-  // `processes`: by rank; its own is that of the options' own registration.
+  // `processes`: by rank, now; they outlive it. Its own is that of the options' own registration.
   SimulatedCoordinator(CoordinatorOptions options, RunToken token, SimulatedNetwork* network,
-                       const std::vector<Process*>& processes, Sinks sinks);
+                       const std::vector<Process*>* processes, Sinks sinks);
 
   void ExtendRoundLimit(Round limit, bool final, int64_t growth);
   void OnCheckpoint(Round round);

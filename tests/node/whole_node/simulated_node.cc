@@ -54,10 +54,12 @@ Rank Sharing(const RunPlan& plan) {
 
 }  // namespace
 
-SimulatedNode::SimulatedNode(const World* world, Rank rank)
+SimulatedNode::SimulatedNode(const World* world, Rank rank, int life)
     : world_(world),
       rank_(rank),
-      random_(world->plan->seed, Purpose::kStraggler, rank),
+      life_(life),
+      process_(world->processes[rank]),
+      random_(world->plan->seed, Purpose::kStraggler, nonce() - 1),
       course_(Beforehand(plan()), [](int64_t) { return 0.0; }),
       horizon_(plan().target_met_in ? std::optional(1.0) : std::nullopt, &course_,
                plan().resilient) {}
@@ -160,13 +162,13 @@ void SimulatedNode::MakeTransport() {
                    .schema = "x",
                    .topology = plan().topology,
                    .algorithm = plan().algorithm,
-                   .call = {.process = static_cast<uint64_t>(rank_) + 1}},
+                   .call = {.process = nonce()}},
       SimulatedTransportOptions{.peer_timeout = plan().peer_timeout,
                                 .connect_timeout = plan().rendezvous_timeout,
                                 .chunk_bytes = 20,
                                 .round = [this] { return round(); },
                                 .token = Token()},
-      world_->network, world_->processes, runner_.get());
+      world_->network, &world_->processes, runner_.get());
 }
 
 RunToken SimulatedNode::Token() const {
@@ -179,7 +181,8 @@ control::Registration SimulatedNode::Registration() const {
   registration.set_protocol_version(kControlProtocolVersion);
   registration.set_rank(rank_);
   registration.set_world_size(plan().nodes);
-  registration.set_nonce(static_cast<uint64_t>(rank_) + 1);
+  registration.set_nonce(nonce());
+  registration.set_joins(life_ > 0);
   registration.set_address(absl::StrCat("node", rank_, ":1"));
   control::Agreement* agreement = registration.add_agreements();
   agreement->set_name("lr");
@@ -206,7 +209,7 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
                          .rendezvous_timeout = plan().rendezvous_timeout,
                          .peer_timeout = plan().peer_timeout,
                          .step_timeout = plan().step_timeout},
-      Token(), world_->network, world_->processes,
+      Token(), world_->network, &world_->processes,
       SimulatedCoordinator::Sinks{
           .on_metrics =
               [this](Rank rank, const control::NodeMetrics& metrics) {
@@ -254,16 +257,24 @@ void SimulatedNode::Start() {
   MakeObjective();
   MakeRunner();
   MakeTransport();
-  if (rank_ == 0) {
+  if (begins()) {
     MakeCoordinator(std::nullopt);
     if (plan().role_moves) {
       fence_ = *world_->store->Take(rank_);
       KeepRole();
     }
   }
+  // Whoever has the role, as the store says.
+  Rank holder = 0;
+  if (plan().role_moves && life_ > 0) {
+    if (const auto has = world_->store->holder()) {
+      holder = has->rank;
+      last_fence_ = has->fence;
+    }
+  }
   line_.emplace(
       ControlLineOptions{
-          .coordinator = "node0:1",
+          .coordinator = absl::StrCat("node", holder, ":1"),
           .peer_timeout = plan().peer_timeout,
           .world_size = plan().nodes,
           .rounds = plan().rounds,
@@ -271,11 +282,12 @@ void SimulatedNode::Start() {
           .largest_growth = plan().batch_schedule.empty() ? 0 : Beforehand(plan()).MostPasses(),
           .resilient = plan().resilient,
           .saves_on_call = plan().checkpoint_every.has_value(),
-          .mended = rank_ != 0,
-          .role_moves = plan().role_moves && rank_ != 0,
-          .rank = rank_},
+          .mended = !begins(),
+          .role_moves = plan().role_moves && !begins(),
+          .rank = rank_,
+          .holder = holder},
       now());
-  rank_zero_watch_.emplace(world_->network, process(), world_->processes, [this](Rank rank) {
+  rank_zero_watch_.emplace(world_->network, process(), &world_->processes, [this](Rank rank) {
     if (rank == line_->holder()) line_->OnGone("nobody listens there any more");
     rank_zero_watch_->Watch({});
   });
@@ -507,6 +519,9 @@ void SimulatedNode::Obey(const control::Directive& decree) {
   if (decree.has_prepare()) return runner_->Prepare(decree.prepare().ballot());
   const control::View& view = decree.view();
   Say(absl::StrCat("hears of view ", view.epoch(), " from round ", view.from()));
+  for (const control::Newcomer& newcomer : view.newcomers()) {
+    transport_->Expect(newcomer.rank(), newcomer.process());
+  }
   runner_->ChangeView(ViewOf(view), view.has_again() ? std::optional(view.again()) : std::nullopt,
                       view.lead());
 }
@@ -523,6 +538,11 @@ void SimulatedNode::Begin() {
   stage_ = Stage::kTraining;
   transport_->Join(roster.run_id());
   limit_ = roster.round_limit();
+  if (roster.has_joined()) {
+    const control::View& view = roster.joined().view();
+    Say(absl::StrCat("comes in with view ", view.epoch(), " from round ", view.from()));
+    runner_->ComeIn(ViewOf(view), view.lead());
+  }
   course_.Settle(roster.round_limit(), 1);
   runner_->SetLimit(roster.round_limit(), HasRounds(plan().algorithm) && !plan().resilient &&
                                               roster.round_limit() >= plan().rounds);
@@ -665,7 +685,7 @@ void SimulatedNode::OnAverage(AveragedModel average) {
   const Round round = average.round;
   averages_.push_back(std::move(average));
   Evaluate(plan().evaluation, [this, round] {
-    if (plan().batch_schedule.empty()) horizon_.CatchUp(limit_);
+    if (plan().role_moves && !begins()) horizon_.CatchUp(limit_);
     if (horizon_.OnEvaluation(EvaluationOf(plan(), round))) {
       coordinator_->ExtendRoundLimit(horizon_.limit(), horizon_.final(), horizon_.growth());
     }

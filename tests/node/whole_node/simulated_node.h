@@ -46,7 +46,9 @@ class SimulatedNode final : public RunObserver {
     std::function<void(const std::string&)> log;
   };
 
-  SimulatedNode(const World* world, Rank rank);
+  // `life`: how many processes of this rank there were before; it then comes into a run that is
+  // under way.
+  SimulatedNode(const World* world, Rank rank, int life = 0);
   ~SimulatedNode() override;
 
   // Starts the process.
@@ -95,7 +97,12 @@ class SimulatedNode final : public RunObserver {
   enum class Stage { kJoining, kTraining, kTrained, kDone, kAsking, kLeaving, kEnded };
 
   const RunPlan& plan() const { return *world_->plan; }
-  Process* process() const { return world_->processes[rank_]; }
+  Process* process() const { return process_; }
+  // Whether it begins the run, as its first coordinator.
+  bool begins() const { return rank_ == 0 && life_ == 0; }
+  uint64_t nonce() const {
+    return static_cast<uint64_t>(rank_) + 1 + 1000 * static_cast<uint64_t>(life_);
+  }
   SteadyTime now() const { return process()->now(); }
   void Say(const std::string& what);
 
@@ -150,6 +157,8 @@ class SimulatedNode final : public RunObserver {
 
   const World* const world_;
   const Rank rank_;
+  const int life_;
+  Process* const process_;
   KeyedRandom random_;
   bool live_planned_ = false;
   bool lived_ = false;  // the latest event was Live itself

@@ -17,7 +17,7 @@ void SimulatedPortWatch::Watch(std::set<Rank> ranks) {
 
 void SimulatedPortWatch::Probe(Rank rank) {
   if (!asked_.insert(rank).second) return;
-  network_->Probe(process_, processes_[rank], [this, rank](bool refused) {
+  network_->Probe(process_, (*processes_)[rank], [this, rank](bool refused) {
     process_->After(kInterval, [this, rank] {
       asked_.erase(rank);
       if (watched_.contains(rank)) Probe(rank);

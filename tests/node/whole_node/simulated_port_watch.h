@@ -16,12 +16,12 @@ namespace grapevine::testing {
 
 class SimulatedPortWatch {
  public:
-  // On behalf of `process`; `processes`: by rank.
-  SimulatedPortWatch(SimulatedNetwork* network, Process* process, std::vector<Process*> processes,
-                     std::function<void(Rank)> on_closed)
+  // On behalf of `process`; `processes`: by rank, now; outlives it.
+  SimulatedPortWatch(SimulatedNetwork* network, Process* process,
+                     const std::vector<Process*>* processes, std::function<void(Rank)> on_closed)
       : network_(network),
         process_(process),
-        processes_(std::move(processes)),
+        processes_(processes),
         on_closed_(std::move(on_closed)) {}
 
   // From now on these, and no others.
@@ -32,7 +32,7 @@ class SimulatedPortWatch {
 
   SimulatedNetwork* const network_;
   Process* const process_;
-  const std::vector<Process*> processes_;
+  const std::vector<Process*>* const processes_;
   const std::function<void(Rank)> on_closed_;
   std::set<Rank> watched_;
   std::set<Rank> asked_;  // a probe is under way

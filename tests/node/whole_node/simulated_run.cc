@@ -91,6 +91,18 @@ void SimulatedRun::Happen(const Fault& fault) {
   }
 }
 
+void SimulatedRun::Return(Rank rank) {
+  if (world_.log) world_.log(absl::StrCat("another process of rank ", rank));
+  const auto lives = static_cast<int>(std::ranges::count_if(
+      old_processes_, [rank](const auto& process) { return process->rank() == rank; }));
+  old_processes_.push_back(
+      std::exchange(processes_[rank], std::make_unique<Process>(rank, &time_)));
+  world_.processes[rank] = processes_[rank].get();
+  old_nodes_.push_back(
+      std::exchange(nodes_[rank], std::make_unique<SimulatedNode>(&world_, rank, lives + 1)));
+  processes_[rank]->Do([node = nodes_[rank].get()] { node->Start(); });
+}
+
 bool SimulatedRun::survives(Rank rank) const {
   return nodes_[rank]->ending().has_value() || processes_[rank]->alive();
 }

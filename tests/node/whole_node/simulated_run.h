@@ -36,7 +36,10 @@ class SimulatedRun {
   // Until `reached` holds after an event; false if there are no events left.
   bool RunUntil(const std::function<bool()>& reached);
   void Happen(const Fault& fault);
+  // Another process takes the place of one that has ended.
+  void Return(Rank rank);
 
+  // The latest of the rank.
   const SimulatedNode& node(Rank rank) const { return *nodes_[rank]; }
   // Whether it was started and not killed.
   bool survives(Rank rank) const;
@@ -57,6 +60,9 @@ class SimulatedRun {
   std::vector<std::unique_ptr<Process>> processes_;
   SimulatedNode::World world_;
   std::vector<std::unique_ptr<SimulatedNode>> nodes_;
+  // Of ranks that have come back.
+  std::vector<std::unique_ptr<Process>> old_processes_;
+  std::vector<std::unique_ptr<SimulatedNode>> old_nodes_;
 };
 
 }  // namespace grapevine::testing

@@ -130,7 +130,7 @@ class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
           if (const auto alive = edge.lock()) alive->attempts_.Failed(why);
         });
     stream_->Start(transport_.network_->Connect(
-        transport_.process(), transport_.processes_[link_->peer()], kService, kWindow));
+        transport_.process(), (*transport_.processes_)[link_->peer()], kService, kWindow));
     if (!link_->AttachOutgoing(stream_).ok()) return stream_->Cancel();
     stream_->Wake();
   }
@@ -257,13 +257,14 @@ class SimulatedTransport::Caller final : public EdgeCaller,
 };
 
 SimulatedTransport::SimulatedTransport(EdgeIdentity self, SimulatedTransportOptions options,
-                                       SimulatedNetwork* network, std::vector<Process*> processes,
-                                       TransportSink* sink)
+                                       SimulatedNetwork* network,
+                                       const std::vector<Process*>* processes, TransportSink* sink)
     : self_(std::move(self)),
       options_(std::move(options)),
       tick_(TickFor(options_.peer_timeout)),
       network_(network),
-      processes_(std::move(processes)),
+      processes_(processes),
+      process_((*processes)[self_.rank]),
       gate_(std::make_shared<SinkGate>(sink)),
       links_(std::make_shared<PeerLinks>(
           self_.rank, self_.world_size, options_.chunk_bytes, gate_,
@@ -330,6 +331,17 @@ absl::Status SimulatedTransport::Decline(Rank from, Tag tag) {
 absl::Status SimulatedTransport::Withdraw(Rank from, Tag tag) {
   ASSIGN_OR_RETURN(const std::shared_ptr<PeerLink> link, links_->To(from));
   return link->Withdraw(tag);
+}
+
+void SimulatedTransport::GiveUp(Rank peer, const absl::Status& why) {
+  (*links_->To(peer))->GiveUp(why);
+  acceptor_.Forget(peer);
+}
+
+void SimulatedTransport::TakeIn(Rank peer) {
+  links_->Renew(peer, newcomers_.at(peer));
+  gate_->TakeIn(peer);
+  edges_.erase(peer);
 }
 
 std::string SimulatedTransport::Connecting() const {

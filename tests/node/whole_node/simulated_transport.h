@@ -38,9 +38,9 @@ class SimulatedTransport final : public Transport {
   // What its network knows it by.
   static constexpr char kService[] = "gossip";
 
-  // `processes`: of all ranks.
+  // `processes`: those of all ranks now; outlives it.
   SimulatedTransport(EdgeIdentity self, SimulatedTransportOptions options,
-                     SimulatedNetwork* network, std::vector<Process*> processes,
+                     SimulatedNetwork* network, const std::vector<Process*>* processes,
                      TransportSink* sink);
   ~SimulatedTransport() override;
 
@@ -52,7 +52,10 @@ class SimulatedTransport final : public Transport {
   absl::Status Post(Rank from, Tag tag, Incoming buffer) override;
   absl::Status Decline(Rank from, Tag tag) override;
   absl::Status Withdraw(Rank from, Tag tag) override;
-  void GiveUp(Rank peer, const absl::Status& why) override { (*links_->To(peer))->GiveUp(why); }
+  void GiveUp(Rank peer, const absl::Status& why) override;
+  // As GrpcTransport's, whose process is at the same address.
+  void Expect(Rank peer, uint64_t process) { newcomers_[peer] = process; }
+  void TakeIn(Rank peer) override;
   TransportCounters counters() const override { return links_->counters(); }
   // The peer that it is trying to reach, and the outcome so far; empty if there is none.
   std::string Connecting() const;
@@ -66,7 +69,7 @@ class SimulatedTransport final : public Transport {
   class Edge;
   class Caller;
 
-  Process* process() const { return processes_[self_.rank]; }
+  Process* process() const { return process_; }
   std::string Address(Rank rank) const;
   absl::Status EnsureDialled(Rank peer);
   void Receive(std::shared_ptr<Connection> connection);
@@ -77,7 +80,8 @@ class SimulatedTransport final : public Transport {
   const SimulatedTransportOptions options_;
   const std::chrono::milliseconds tick_;
   SimulatedNetwork* const network_;
-  const std::vector<Process*> processes_;
+  const std::vector<Process*>* const processes_;
+  Process* const process_;
   const std::shared_ptr<SinkGate> gate_;
   const std::shared_ptr<PeerLinks> links_;
   EdgeAcceptor acceptor_;
@@ -87,6 +91,7 @@ class SimulatedTransport final : public Transport {
   int ticks_ = 0;
   std::vector<std::shared_ptr<Connection>> early_;  // came before Join
   std::map<Rank, std::shared_ptr<Edge>> edges_;
+  std::map<Rank, uint64_t> newcomers_;
   std::vector<std::shared_ptr<Caller>> callers_;
 };
 

@@ -13,11 +13,13 @@
 #include <functional>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/status.h"
 #include "experiment/core/run_course.h"
 #include "tests/algorithm/quadratics.h"
@@ -568,6 +570,69 @@ TEST(WholeNode, AnotherTakesTheRoleOverWhoeverDiesWhen) {
                  }
                });
   EXPECT_GT(moved, 0);
+}
+
+// Processes are killed, and others come in their places, again and again: who is spared comes to
+// the end, and so does whoever comes back early enough. Counts those.
+void ExpectThatTheReturnedGoOn(const RunPlan& plan, SimulatedRun& run, int* returned) {
+  ASSERT_TRUE(run.RunUntil([&] {
+    for (Rank rank = 0; rank < plan.nodes; ++rank) {
+      if (run.node(rank).State().starts_with("joining")) return false;
+    }
+    return true;
+  }));
+  const std::chrono::nanoseconds begun = run.elapsed();
+  struct Event {
+    std::chrono::nanoseconds at;
+    Rank rank;
+    bool comes;
+  };
+  std::vector<Event> events;
+  std::set<Rank> killed;
+  for (const Fault& fault : Returns(plan)) {
+    killed.insert(fault.a);
+    events.push_back({fault.at, fault.a, false});
+    events.push_back({fault.at + fault.lasts, fault.a, true});
+  }
+  std::ranges::stable_sort(events, {}, &Event::at);
+  for (const Event& event : events) {
+    run.RunUntil(begun + event.at);
+    const bool alive = !run.node(event.rank).ending() && run.survives(event.rank);
+    if (event.comes && !alive) run.Return(event.rank);
+    if (!event.comes && alive) run.Happen({.kind = Fault::Kind::kKill, .a = event.rank});
+  }
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  bool evaluated = false;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    SCOPED_TRACE(absl::StrCat("rank ", rank));
+    const auto& averages = run.node(rank).averages();
+    evaluated = evaluated || (!averages.empty() && averages.back().round == plan.rounds);
+    const std::optional<absl::Status>& ending = run.node(rank).ending();
+    if (!killed.contains(rank)) {
+      ASSERT_EQ(*ending, absl::OkStatus());
+    }
+    if (!ending || !ending->ok()) continue;
+    ASSERT_EQ(run.node(rank).round(), plan.rounds);
+    *returned += killed.contains(rank);
+  }
+  // At whoever had the role then, who may have been killed since.
+  ASSERT_TRUE(evaluated || !killed.empty());
+}
+
+// Of gossip, which takes others in.
+RunPlan ReturningPlan(uint64_t seed) {
+  RunPlan plan = WithStore(MortalPlan(seed));
+  plan.target_met_in.reset();
+  if (!TakesNewcomers(plan.algorithm)) plan.algorithm = "dpsgd";
+  return plan;
+}
+
+TEST(WholeNode, WhoComesBackGoesOn) {
+  int returned = 0;
+  ForEverySeed(ReturningPlan, [&returned](const RunPlan& plan, SimulatedRun& run) {
+    ExpectThatTheReturnedGoOn(plan, run, &returned);
+  });
+  EXPECT_GT(returned, 0);
 }
 
 TEST(WholeNode, TheLivingGoOnWhoeverDiesWhen) { ForEverySeed(MortalPlan, ExpectThatTheLivingGoOn); }

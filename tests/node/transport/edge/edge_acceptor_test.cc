@@ -118,5 +118,71 @@ TEST_F(EdgeAcceptorTest, WhoIsNotAuthenticatedHearsOnlyThat) {
               HasSubstr("topology: 'ring' at rank 0, 'star' at rank 1"));
 }
 
+class EdgeAcceptorOfNewcomers : public EdgeAcceptorTest {
+ protected:
+  static constexpr uint64_t kOld = 11, kNew = 12;
+
+  std::shared_ptr<FakeCaller> CallsAs(uint64_t process, uint64_t number = 1) {
+    EdgeIdentity identity = Of(1);
+    identity.call = {.process = process, .number = number};
+    auto caller = std::make_shared<FakeCaller>();
+    acceptor_.OnHello(caller, Proven(identity, 0, EdgeEnd::kCaller, token_));
+    return caller;
+  }
+  // As its transport does with a peer that is left out.
+  void GiveUp() {
+    (*links_->To(1))->GiveUp(absl::UnavailableError("rank 1 died"));
+    acceptor_.Forget(1);
+  }
+  void TakeIn() { links_->Renew(1, kNew); }
+  void Expect() { acceptor_.Expect(std::vector<Rank>{1}); }
+};
+
+TEST_F(EdgeAcceptorOfNewcomers, OneThatCallsBeforeItIsTakenInWaits) {
+  Expect();
+  ASSERT_NE(CallsAs(kOld)->link, nullptr);
+  GiveUp();
+  const auto caller = CallsAs(kNew);
+  EXPECT_TRUE(caller->ended.ok()) << caller->ended;
+  EXPECT_EQ(caller->link, nullptr);
+  TakeIn();
+  EXPECT_EQ(caller->link, nullptr);
+  Expect();
+  ASSERT_NE(caller->link, nullptr);
+  EXPECT_FALSE(caller->link->broken());
+}
+
+TEST_F(EdgeAcceptorOfNewcomers, TheOldProcessIsRefusedAndTakesNoPlace) {
+  Expect();
+  ASSERT_NE(CallsAs(kOld)->link, nullptr);
+  GiveUp();
+  const auto late = CallsAs(kOld, 2);
+  EXPECT_THAT(std::string(late->ended.message()), HasSubstr("rank 1 died"));
+  EXPECT_FALSE(MayComeAgain(late->ended.code())) << late->ended;
+  const auto caller = CallsAs(kNew);
+  EXPECT_TRUE(caller->ended.ok()) << caller->ended;
+  TakeIn();
+  Expect();
+  EXPECT_NE(caller->link, nullptr);
+  const auto later = CallsAs(kOld, 3);
+  EXPECT_FALSE(MayComeAgain(later->ended.code())) << later->ended;
+  EXPECT_FALSE(caller->link->broken());
+}
+
+// Nothing was heard of the old one before, so that nobody knows which of them it is.
+TEST_F(EdgeAcceptorOfNewcomers, OneThatFindsTheOldProcessInItsPlaceComesAgain) {
+  GiveUp();
+  const auto old = CallsAs(kOld);
+  EXPECT_TRUE(old->ended.ok()) << old->ended;
+  const auto caller = CallsAs(kNew);
+  EXPECT_TRUE(MayComeAgain(caller->ended.code())) << caller->ended;
+  EXPECT_TRUE(old->ended.ok()) << old->ended;
+  TakeIn();
+  Expect();
+  EXPECT_FALSE(MayComeAgain(old->ended.code())) << old->ended;
+  EXPECT_EQ(old->link, nullptr);
+  EXPECT_NE(CallsAs(kNew, 2)->link, nullptr);
+}
+
 }  // namespace
 }  // namespace grapevine

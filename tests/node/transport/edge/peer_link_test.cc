@@ -539,5 +539,40 @@ TEST_F(PeerLinkTest, WhatComesOnceANodeHasLeftIsNoViolation) {
   EXPECT_EQ(sink_.failures(), 0);
 }
 
+TEST(PeerLinksTest, ARenewedLinkIsOfTheNewProcessAndTheOldOnesBytesCount) {
+  RecordingSink sink;
+  PeerLinks links(0, 3, 4000, std::make_shared<SinkGate>(&sink));
+  const auto receive = [](PeerLink& link) {
+    ASSERT_TRUE(link.Post(kTag, Zeros(10)).ok());
+    const ChunkHeader whole{kTag, 0, 40, 40, {}};
+    ASSERT_TRUE(link.Accept(whole).ok());
+    ASSERT_TRUE(link.Landed(whole, 0).ok());
+  };
+  const auto old = *links.To(1);
+  ASSERT_TRUE(
+      old->AttachIncoming(std::make_shared<FakeStream>(), {.process = 11, .number = 1}).ok());
+  receive(*old);
+  old->GiveUp(absl::UnavailableError("rank 1 died"));
+  EXPECT_TRUE(old->HasGivenUp(11));
+  EXPECT_FALSE(old->HasGivenUp(12));
+  links.Renew(1, 12);
+  const auto renewed = *links.To(1);
+  EXPECT_NE(renewed, old);
+  EXPECT_FALSE(renewed->broken());
+  EXPECT_FALSE(renewed->HasGivenUp(12));
+  EXPECT_FALSE(
+      renewed->AttachIncoming(std::make_shared<FakeStream>(), {.process = 11, .number = 9}).ok());
+  EXPECT_FALSE(renewed->broken());
+  EXPECT_TRUE(
+      renewed->AttachIncoming(std::make_shared<FakeStream>(), {.process = 12, .number = 1}).ok());
+  receive(*renewed);
+  EXPECT_EQ(links.counters().messages_received, 2);
+  EXPECT_EQ(links.counters().bytes_received, 80);
+  EXPECT_EQ(links.All().size(), 1u);
+  links.Renew(2, 21);  // of which nothing was needed before
+  EXPECT_FALSE((*links.To(2))->broken());
+  for (const auto& link : links.All()) link->Leave();
+}
+
 }  // namespace
 }  // namespace grapevine
