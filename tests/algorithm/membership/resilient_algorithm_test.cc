@@ -307,7 +307,8 @@ TEST_P(ResilientContract, WhatAllShareIsTheSame) {
     const std::vector<Member>& living = cluster.view().members;
     for (const auto& [round, replicas] : without) {
       const bool same = std::ranges::all_of(
-          replicas, [&](const auto& replica) { return replica.second == replicas.at(0); });
+          replicas,
+          [&first = replicas.at(0)](const auto& replica) { return replica.second == first; });
       if (!same) continue;
       for (const Member member : living) {
         EXPECT_EQ(with[round].at(member), with[round].at(living[0])) << round;
