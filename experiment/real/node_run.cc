@@ -541,10 +541,20 @@ absl::Status NodeRun::OnStart() {
   return recording_->BeginEvents();
 }
 
+// What the process before has written until then stays, and what it has counted.
+absl::StatusOr<std::string> NodeRun::ContinueNodeFolder() {
+  ASSIGN_OR_RETURN(std::string folder, CreateNodeDirectory(options_.run_directory, options_.rank));
+  ASSIGN_OR_RETURN(const std::vector<std::string> lines,
+                   KeepLinesUntil(MetricsPath(folder), begin_));
+  if (lines.empty()) return folder;
+  ASSIGN_OR_RETURN(const NodeMetrics last, NodeMetricsFromJson(lines.back()));
+  runner_->CountOn(last.bytes_sent_total.value_or(0), last.bytes_received_total.value_or(0));
+  return folder;
+}
+
 absl::StatusOr<std::string> NodeRun::NodeFolder() {
   const Config& config = experiment_->config();
-  // What the process before has written until then stays.
-  if (joined_) return CreateNodeDirectory(options_.run_directory, options_.rank);
+  if (joined_) return ContinueNodeFolder();
   if (!config.has_resume()) {
     return PrepareNodeDirectory(options_.run_directory, options_.rank, config.overwrite());
   }

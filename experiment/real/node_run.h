@@ -114,6 +114,7 @@ class NodeRun final : private RunObserver {
   void OnJoined(const std::vector<View>& views, std::chrono::nanoseconds since_start);
   absl::Status OnStart();
   absl::StatusOr<std::string> NodeFolder();
+  absl::StatusOr<std::string> ContinueNodeFolder();
   // Since the run began, also before this process did.
   std::chrono::nanoseconds Elapsed(std::chrono::steady_clock::time_point now) const {
     return elapsed_before_ + (now - start_);

@@ -210,7 +210,7 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
     RETURN_IF_ERROR(MakeRoom());
   }
   last_[rank] = report.round();
-  bytes_sent_[rank] = report.bytes_sent();
+  NoteCount(rank, report.bytes_sent());
   control::NodeMetrics& kept = open_[report.round()].reports[rank];
   kept = report;
   if (const auto carried = carried_.extract(rank)) AddEarlier(carried.mapped(), &kept);
@@ -235,9 +235,10 @@ void MetricsCollector::OnNoEvaluation(Round round) {
 void MetricsCollector::Lose(Rank rank) {
   MutexLock lock(mutex_);
   if (!lost_.insert(rank).second) return;
-  lost_bytes_ = SumOfBytes(lost_bytes_, bytes_sent_[rank]);
+  const auto newcomer = newcomers_.extract(rank);
+  const bool counted = newcomer && !newcomer.mapped().reported;
+  if (!counted) lost_bytes_ = SumOfBytes(lost_bytes_, bytes_sent_[rank]);
   last_.erase(rank);
-  newcomers_.erase(rank);
   carried_.erase(rank);
   local_accuracy_.erase(rank);
   for (auto& [round, open] : open_) open.reports.erase(rank);
@@ -247,13 +248,33 @@ void MetricsCollector::Lose(Rank rank) {
 void MetricsCollector::TakeIn(Rank rank, Round from) {
   MutexLock lock(mutex_);
   if (lost_.erase(rank) == 0) return;
-  bytes_sent_[rank] = 0;
-  last_[rank] = newcomers_[rank] = from;
+  newcomers_[rank] = {.from = from, .bytes_before = bytes_sent_[rank]};
+  last_[rank] = from;
+}
+
+void MetricsCollector::NoteCount(Rank rank, int64_t bytes_sent) {
+  const auto newcomer = newcomers_.find(rank);
+  if (newcomer != newcomers_.end() && !std::exchange(newcomer->second.reported, true)) {
+    newcomer->second.counts_on = bytes_sent >= newcomer->second.bytes_before;
+    if (newcomer->second.counts_on) lost_bytes_ -= newcomer->second.bytes_before;
+  }
+  bytes_sent_[rank] = bytes_sent;
+}
+
+int64_t MetricsCollector::BytesOfOthers(Round round) const {
+  int64_t bytes = lost_bytes_;
+  for (const auto& [rank, newcomer] : newcomers_) {
+    if (newcomer.counts_on && newcomer.from >= round) {
+      bytes = SumOfBytes(bytes, newcomer.bytes_before);
+    }
+  }
+  return bytes;
 }
 
 Rank MetricsCollector::NodesIn(Round round) const {
-  return living() - static_cast<Rank>(std::ranges::count_if(
-                        newcomers_, [round](const auto& entry) { return entry.second >= round; }));
+  return living() - static_cast<Rank>(std::ranges::count_if(newcomers_, [round](const auto& entry) {
+           return entry.second.from >= round;
+         }));
 }
 
 bool MetricsCollector::Passed(Round round) const {
@@ -328,7 +349,7 @@ void MetricsCollector::NoteServerLinks(const Open& open) {
 RunMetrics MetricsCollector::Join(Round round, const Open& open) {
   NoteServerLinks(open);
   RunWork work{.time_s = LatestTime(open.reports),
-               .bytes_sent = lost_bytes_,
+               .bytes_sent = BytesOfOthers(round),
                .consensus_distance = MeanSquaredDistance(open.reports, options_.workers)};
   for (const auto& [rank, report] : open.reports) {
     work.bytes_sent = SumOfBytes(work.bytes_sent, report.bytes_sent());

@@ -106,7 +106,8 @@ class MetricsCollector {
   // The run goes on without this rank: rounds are complete without it. What it has sent, as far as
   // it has said, counts in all that come.
   void Lose(Rank rank);
-  // Another process is in its place, which reports of rounds after `from`.
+  // Another process is in its place, which reports of rounds after `from`. It goes on counting
+  // where the one before has left off, if it has that one's files, as its first report shows.
   void TakeIn(Rank rank, Round from);
 
   // What nodes that are lost have sent, as far as they had said.
@@ -134,6 +135,10 @@ class MetricsCollector {
   Rank living() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return options_.size - static_cast<Rank>(lost_.size());
   }
+  // What a rank has sent, as it says.
+  void NoteCount(Rank rank, int64_t bytes_sent) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What those have sent who do not do that round.
+  int64_t BytesOfOthers(Round round) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Who does that round.
   Rank NodesIn(Round round) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AllReported(Round round, const Open& open) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -162,8 +167,14 @@ class MetricsCollector {
   std::map<Rank, control::NodeMetrics> carried_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, int64_t> bytes_sent_ ABSL_GUARDED_BY(mutex_);  // that each has last reported
   std::set<Rank> lost_ ABSL_GUARDED_BY(mutex_);
-  int64_t lost_bytes_ ABSL_GUARDED_BY(mutex_) = 0;           // sent by processes that are lost
-  std::map<Rank, Round> newcomers_ ABSL_GUARDED_BY(mutex_);  // and after which round they begin
+  int64_t lost_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // sent by processes that are lost
+  struct Newcomer {
+    Round from;            // it does the rounds after it
+    int64_t bytes_before;  // that the process before has sent
+    bool reported = false;
+    bool counts_on = false;  // its own count includes those
+  };
+  std::map<Rank, Newcomer> newcomers_ ABSL_GUARDED_BY(mutex_);
   Round emitted_ ABSL_GUARDED_BY(mutex_) = 0;
   Round taken_over_at_ ABSL_GUARDED_BY(mutex_) = 0;
   Round evaluated_from_ ABSL_GUARDED_BY(mutex_) = 0;

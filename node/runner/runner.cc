@@ -145,11 +145,16 @@ void Runner::ComeIn(View view, Rank lead) {
   views_.push_back({std::make_shared<const View>(std::move(view)), std::nullopt, lead});
 }
 
+void Runner::CountOn(int64_t bytes_sent, int64_t bytes_received) {
+  sent_before_ = bytes_sent;
+  received_before_ = bytes_received;
+}
+
 Round Runner::BeginRound() {
   if (resumed_) return resumed_->state.round;
   if (views_.empty()) return 0;
   const Round from = views_.front().view->from;
-  exchange_->GoOnFrom(from, 0, 0);
+  exchange_->GoOnFrom(from, sent_before_, received_before_);
   return from;
 }
 

@@ -152,6 +152,8 @@ class Runner final : public TransportSink, private Host {
   void BeginIn(Round round, int64_t bytes_sent, int64_t bytes_received);
   // Likewise: it comes into a run that is under way, with this view.
   void ComeIn(View view, Rank lead);
+  // Likewise, then: processes before it have sent and received so much.
+  void CountOn(int64_t bytes_sent, int64_t bytes_received);
 
   // Runs to the final limit, the last model reduction included, over a transport whose
   // sink is this runner. Errors carry a Failure and name this rank, the round, the peer
@@ -357,7 +359,8 @@ class Runner final : public TransportSink, private Host {
   std::deque<Round> cuts_;  // that are due: at most the nominal rounds
   Round last_cut_ = 0;
   StepReports step_reports_;
-  Round begin_ = 0;  // rounds that were done before
+  Round begin_ = 0;                                // rounds that were done before
+  int64_t sent_before_ = 0, received_before_ = 0;  // CountOn
   Round dialled_ = 0;
   RoundReport report_;          // of the current round
   Clock::time_point boundary_;  // when it began

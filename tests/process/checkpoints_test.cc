@@ -181,7 +181,7 @@ TEST(OtherNodes, ASimulationGoesOnWithMoreOnAGraphOfTheirs) {
 }
 
 TEST(OtherNodes, ARunThatHasLostOneAndIsKilledGoesOn) {
-  for (const std::string& nodes : {"3", "2"}) {
+  for (const std::string nodes : {"3", "2"}) {
     const ScratchFolder folder;
     const std::string run = folder.File("run");
     std::vector<std::string> command = Checkpointed(run, 100000);

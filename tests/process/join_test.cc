@@ -50,6 +50,18 @@ std::vector<int> LivingIn(const std::string& metrics, int nodes) {
   return living;
 }
 
+// Each measurement of a run counts what all of its processes have sent, those that are lost, too.
+void ExpectThatBytesOnlyGrow(const std::string& metrics) {
+  int64_t last = 0;
+  for (const nlohmann::json& line : JsonLines(metrics)) {
+    if (!line.contains("bytes_sent_total")) continue;
+    const auto bytes = line.at("bytes_sent_total").get<int64_t>();
+    ASSERT_GE(bytes, last) << line;
+    last = bytes;
+  }
+  EXPECT_GT(last, 0);
+}
+
 TEST(Join, OneThatIsKilledComesBackAndLearnsWithTheOthers) {
   const ScratchFolder folder;
   const Ended run =
@@ -59,6 +71,8 @@ TEST(Join, OneThatIsKilledComesBackAndLearnsWithTheOthers) {
                                 HasSubstr("grapevine train: rank 2 is started again"),
                                 ContainsRegex("rank 2 .* comes in from round .* on; 4 of 4")));
   EXPECT_THAT(LivingIn(folder.File("run/metrics.jsonl"), 4), ElementsAre(4, 3, 4));
+  ExpectThatBytesOnlyGrow(folder.File("run/metrics.jsonl"));
+  ExpectThatBytesOnlyGrow(folder.File("run/node-2/metrics.jsonl"));
   const auto summary = SummaryOf(folder.File("run"));
   EXPECT_EQ(summary.at("rounds"), 4000);
   const std::vector<nlohmann::json> metrics = JsonLines(folder.File("run/metrics.jsonl"));
@@ -81,6 +95,7 @@ TEST(Join, RankZeroComesBackWhileAnotherHasItsRole) {
                     ContainsRegex("rank 0 .* comes in from round .* on; 4 of 4 nodes go on")));
   EXPECT_EQ(SummaryOf(folder.File("run")).at("rounds"), 4000);
   EXPECT_THAT(LivingIn(folder.File("run/metrics.jsonl"), 4), Not(ElementsAre(4)));
+  ExpectThatBytesOnlyGrow(folder.File("run/metrics.jsonl"));
   EXPECT_TRUE(std::filesystem::exists(folder.File("run/node-0/model.safetensors")));
 }
 

@@ -423,6 +423,24 @@ TEST_F(MetricsOfNewcomers, RoundsAreCompleteWithoutThemUntilTheyComeIn) {
   EXPECT_EQ(emitted_.back().bytes_sent_total, 600 + 600 + 200 + 30);
 }
 
+TEST_F(MetricsOfNewcomers, WhoCountsOnIsCountedOnce) {
+  collector_.TakeIn(2, 4);
+  Reports(3, {0, 1});
+  ASSERT_TRUE(NewcomerReports(5, 230).ok()) << "before the others have done the rounds until then";
+  Reports(4, {0, 1});
+  EXPECT_EQ(emitted_.back().round, 4);
+  EXPECT_EQ(emitted_.back().bytes_sent_total, 400 + 400 + 200);
+  Reports(5, {0, 1});
+  EXPECT_EQ(emitted_.back().bytes_sent_total, 500 + 500 + 230);
+  collector_.Lose(2);
+  collector_.TakeIn(2, 7);
+  Reports(6, {0, 1});
+  EXPECT_EQ(emitted_.back().bytes_sent_total, 600 + 600 + 230);
+  collector_.Lose(2);  // before it has reported anything
+  Reports(7, {0, 1});
+  EXPECT_EQ(emitted_.back().bytes_sent_total, 700 + 700 + 230);
+}
+
 TEST_F(MetricsOfNewcomers, OneThatIsLostAgainIsNotWaitedFor) {
   collector_.TakeIn(2, 3);
   Reports(3, {0, 1});
