@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -24,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 // How long each rank lets the ones before it be first to take a role.
 constexpr std::chrono::milliseconds kPrecedence{20};
 constexpr std::chrono::milliseconds kMostDelay{1000};
+// How long who comes into a run tries one holder of the role before it asks who has it now.
+constexpr std::chrono::seconds kHolderTried{2};
 
 // Tells two processes with the same rank apart; not part of any result.
 uint64_t ProcessNonce() {
@@ -230,20 +233,20 @@ GrpcControlClient::Dial NodeSession::Redial() {
   };
 }
 
-absl::StatusOr<control::Roster> NodeSession::AwaitRoster() {
+absl::StatusOr<control::Roster> NodeSession::AwaitRoster(Clock::time_point deadline) {
   {
     MutexLock lock(mutex_);
     if (end_) return *end_;  // interrupted already
     joining_ = true;
   }
-  absl::StatusOr<control::Roster> roster = control_->Join(Registration(), rendezvous_deadline_);
+  absl::StatusOr<control::Roster> roster = control_->Join(Registration(), deadline);
   MutexLock lock(mutex_);
   joining_ = false;
   return roster;
 }
 
-absl::Status NodeSession::Join() {
-  ASSIGN_OR_RETURN(const FoundCoordinator found, FindCoordinator());
+absl::StatusOr<control::Roster> NodeSession::AskToJoin(const FoundCoordinator& found,
+                                                       Clock::time_point deadline) {
   {
     MutexLock lock(place_mutex_);
     coordinator_at_ = found;
@@ -264,14 +267,34 @@ absl::Status NodeSession::Join() {
                          .rank = options_.rank,
                          .holder = Holder()},
       options_.token, Redial());
-  ASSIGN_OR_RETURN(control::Roster roster, AwaitRoster());
-  ASSIGN_OR_RETURN(std::vector<std::string> addresses, Dialled(roster, found.address));
-  run_id_ = roster.run_id();
-  transport_->Join(roster.run_id(), addresses);
+  return AwaitRoster(deadline);
+}
+
+absl::StatusOr<control::Roster> NodeSession::JoinWhereTheRoleIs() {
+  while (true) {
+    ASSIGN_OR_RETURN(const FoundCoordinator found, FindCoordinator());
+    const bool may_move = options_.joins && role() != nullptr;
+    const Clock::time_point deadline =
+        may_move ? std::min(rendezvous_deadline_, Clock::now() + kHolderTried)
+                 : rendezvous_deadline_;
+    absl::StatusOr<control::Roster> roster = AskToJoin(found, deadline);
+    // What is refused is so at once; an attempt that would begin after its deadline is not made.
+    const bool unanswered = absl::IsUnavailable(roster.status()) && Ended().ok() &&
+                            Clock::now() + kHolderTried / 2 > deadline;
+    if (!unanswered || deadline == rendezvous_deadline_) return roster;
+  }
+}
+
+absl::Status NodeSession::Join() {
+  ASSIGN_OR_RETURN(const control::Roster roster, JoinWhereTheRoleIs());
+  std::vector<std::string> addresses;
   {
     MutexLock lock(place_mutex_);
-    addresses_ = std::move(addresses);
+    ASSIGN_OR_RETURN(addresses_, Dialled(roster, coordinator_at_.address));
+    addresses = addresses_;
   }
+  run_id_ = roster.run_id();
+  transport_->Join(roster.run_id(), addresses);
   if (roster.has_resumed()) Settle(roster.resumed());
   began_ =
       Clock::now() - std::chrono::nanoseconds(roster.has_joined() ? roster.joined().time_ns()

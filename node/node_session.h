@@ -171,7 +171,12 @@ class NodeSession {
   absl::Status Join();
   // The others find it.
   absl::StatusOr<FoundCoordinator> FindCoordinator();
-  absl::StatusOr<control::Roster> AwaitRoster();
+  // Who comes into a run whose role moves looks again where the role is if nobody answers.
+  absl::StatusOr<control::Roster> JoinWhereTheRoleIs();
+  // Asks there, until then if nobody answers.
+  absl::StatusOr<control::Roster> AskToJoin(const FoundCoordinator& found,
+                                            std::chrono::steady_clock::time_point deadline);
+  absl::StatusOr<control::Roster> AwaitRoster(std::chrono::steady_clock::time_point deadline);
   absl::StatusOr<std::shared_ptr<grpc::Channel>> ControlChannel();
   // None at rank 0, whose connection is in process.
   GrpcControlClient::Dial Redial();

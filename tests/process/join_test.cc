@@ -99,6 +99,16 @@ TEST(Join, RankZeroComesBackWhileAnotherHasItsRole) {
   EXPECT_TRUE(std::filesystem::exists(folder.File("run/node-0/model.safetensors")));
 }
 
+TEST(Join, WhoComesWhileTheRoleMovesFindsWhoHasIt) {
+  const ScratchFolder folder;
+  const Ended run = RunGrapevine(
+      Learners(folder.File("run"), {"kill:rank=2:at=round:50:back=100ms", "kill:rank=0:at=round:60",
+                                    "kill:rank=1:at=1500ms:back=1s"}));
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, ContainsRegex("rank 2 .* comes in from round"));
+  EXPECT_EQ(SummaryOf(folder.File("run")).at("rounds"), 4000);
+}
+
 TEST(Join, TrainStartsAnotherInThePlaceOfOneThatIsKilledSoOften) {
   const ScratchFolder folder;
   GrapevineProcess run({"train", "-n4", "--model=phantom:1MB", "--compute=5ms", "--rounds=1500",
