@@ -541,14 +541,12 @@ absl::Status NodeRun::OnStart() {
   return recording_->BeginEvents();
 }
 
-// What the process before has written until then stays, and what it has counted.
+// What the process before has written until then stays, and all that it has counted.
 absl::StatusOr<std::string> NodeRun::ContinueNodeFolder() {
   ASSIGN_OR_RETURN(std::string folder, CreateNodeDirectory(options_.run_directory, options_.rank));
-  ASSIGN_OR_RETURN(const std::vector<std::string> lines,
-                   KeepLinesUntil(MetricsPath(folder), begin_));
-  if (lines.empty()) return folder;
-  ASSIGN_OR_RETURN(const NodeMetrics last, NodeMetricsFromJson(lines.back()));
-  runner_->CountOn(last.bytes_sent_total.value_or(0), last.bytes_received_total.value_or(0));
+  const EarlierTraffic::Node before = TrafficOf(options_.run_directory, options_.rank);
+  runner_->CountOn(before.bytes_sent, before.bytes_received);
+  RETURN_IF_ERROR(KeepLinesUntil(MetricsPath(folder), begin_).status());
   return folder;
 }
 
@@ -612,8 +610,10 @@ absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
                                                          experiment_->config().seed()));
     report.mutable_sketch()->Add(sketch.begin(), sketch.end());
   }
+  // Whoever comes in its place goes on counting from the file: what rank 0 has heard is there.
+  RETURN_IF_ERROR(node_metrics_->Append(ToJsonLine(metrics)));
   session_->Report(std::move(report));
-  return node_metrics_->Append(ToJsonLine(metrics));
+  return absl::OkStatus();
 }
 
 absl::Status NodeRun::OnTrained(const SharedVector& model) {

@@ -15,15 +15,6 @@ namespace {
 
 constexpr int64_t kAllRounds = std::numeric_limits<int64_t>::max();
 
-// Of a node whose folder is here; else, or while its last line is being written, 0.
-int64_t BytesSentBy(const std::string& run_directory, Rank rank) {
-  const absl::StatusOr<std::vector<std::string>> lines =
-      ReadLinesUntil(MetricsPath(NodeDirectory(run_directory, rank)), kAllRounds);
-  if (!lines.ok() || lines->empty()) return 0;
-  const absl::StatusOr<NodeMetrics> last = NodeMetricsFromJson(lines->back());
-  return last.ok() ? last->bytes_sent_total.value_or(0) : 0;
-}
-
 }  // namespace
 
 absl::StatusOr<InheritedRun> InheritRun(const std::string& run_directory, const Config& config) {
@@ -39,9 +30,18 @@ absl::StatusOr<InheritedRun> InheritRun(const std::string& run_directory, const 
     ASSIGN_OR_RETURN(run.measured.emplace_back(), RunMetricsFromJson(line));
   }
   for (Rank rank = 0; rank < config.nodes(); ++rank) {
-    run.bytes_sent[rank] = BytesSentBy(run_directory, rank);
+    run.bytes_sent[rank] = TrafficOf(run_directory, rank).bytes_sent;
   }
   return run;
+}
+
+EarlierTraffic::Node TrafficOf(const std::string& run_directory, Rank rank) {
+  const absl::StatusOr<std::vector<std::string>> lines =
+      ReadLinesUntil(MetricsPath(NodeDirectory(run_directory, rank)), kAllRounds);
+  if (!lines.ok() || lines->empty()) return {};
+  const absl::StatusOr<NodeMetrics> last = NodeMetricsFromJson(lines->back());
+  if (!last.ok()) return {};
+  return {last->bytes_sent_total.value_or(0), last->bytes_received_total.value_or(0)};
 }
 
 }  // namespace grapevine

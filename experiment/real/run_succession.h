@@ -1,5 +1,6 @@
-// What a node that takes over rank 0's role finds of the run in its run directory: what was
-// measured before, if it shares a file system with those who had the role, and otherwise nothing.
+// What a process finds in the run directory of those before it: of the run, if it takes over rank
+// 0's role, and of its own rank, if it comes into the run. That is what was measured before, if it
+// shares a file system with them, and otherwise nothing.
 //
 // Stateless.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_RUN_SUCCESSION_H_
@@ -12,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/ids.h"
+#include "experiment/core/other_nodes.h"
 #include "run/config/config.pb.h"
 #include "run/records/metrics.h"
 
@@ -25,6 +27,10 @@ struct InheritedRun {
 // Removes what a killed process has not written to its end, and writes the configuration where the
 // directory has none. kInput or kOutput names the file.
 absl::StatusOr<InheritedRun> InheritRun(const std::string& run_directory, const Config& config);
+
+// What processes of that rank have sent and received, as far as their file says; nothing of a node
+// whose folder is not here, and while its last line is being written.
+EarlierTraffic::Node TrafficOf(const std::string& run_directory, Rank rank);
 
 }  // namespace grapevine
 

@@ -353,26 +353,16 @@ class CoordinatorNewcomersInSuccession : public CoordinatorNewcomers {
  protected:
   void SetUp() override {
     n_ = 4;
-    SuccessionOptions succession{.lost = 0};
-    for (Rank rank = 0; rank < n_; ++rank) {
-      succession.addresses.push_back(RegistrationOf(rank, n_).address());
-    }
     coordinator_.emplace(CoordinatorOptions{.own = RegistrationOf(1, n_),
                                             .run_id = "run-1",
                                             .resilient = true,
                                             .min_nodes = 3,
                                             .role_moves = true,
-                                            .succession = succession,
+                                            .succession = SuccessionIn(n_),
                                             .peer_timeout = milliseconds(4000)},
                          now_);
   }
-  void Come(Rank rank) {
-    control::Registration registration = RegistrationOf(rank, n_);
-    registration.set_run_id("run-1");
-    registration.set_call(7);
-    registration.mutable_standing()->mutable_limit()->set_limit(100);
-    Register(rank, registration);
-  }
+  void Come(Rank rank) { Register(rank, ComesToSuccessor(rank, n_)); }
 };
 
 TEST_F(CoordinatorNewcomersInSuccession, WhoComesEarlyIsConsideredOnceTheRunGoesOn) {

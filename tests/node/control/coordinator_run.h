@@ -37,6 +37,24 @@ inline control::Registration RegistrationOf(Rank rank, Rank world_size) {
   return registration;
 }
 
+// Who takes over what rank 0 has had, in a run of so many.
+inline SuccessionOptions SuccessionIn(Rank world_size) {
+  SuccessionOptions succession{.lost = 0};
+  for (Rank rank = 0; rank < world_size; ++rank) {
+    succession.addresses.push_back(RegistrationOf(rank, world_size).address());
+  }
+  return succession;
+}
+
+// A node's of the run that its successor has.
+inline control::Registration ComesToSuccessor(Rank rank, Rank world_size) {
+  control::Registration registration = RegistrationOf(rank, world_size);
+  registration.set_run_id("run-1");
+  registration.set_call(7);
+  registration.mutable_standing()->mutable_limit()->set_limit(100);
+  return registration;
+}
+
 // A coordinator of n nodes; session r belongs to rank r.
 class CoordinatorRun : public ::testing::Test {
  protected:

@@ -22,27 +22,17 @@ class CoordinatorSuccession : public CoordinatorRun {
  protected:
   void SetUp() override {
     n_ = 5;
-    SuccessionOptions succession{.lost = 0};
-    for (Rank rank = 0; rank < n_; ++rank) {
-      succession.addresses.push_back(RegistrationOf(rank, n_).address());
-    }
     coordinator_.emplace(CoordinatorOptions{.own = RegistrationOf(1, n_),
                                             .run_id = "run-1",
                                             .resilient = true,
                                             .min_nodes = min_nodes_,
                                             .role_moves = true,
-                                            .succession = succession,
+                                            .succession = SuccessionIn(n_),
                                             .peer_timeout = milliseconds(4000)},
                          now_);
   }
 
-  static control::Registration Comes(Rank rank) {
-    control::Registration registration = RegistrationOf(rank, 5);
-    registration.set_run_id("run-1");
-    registration.set_call(7);
-    registration.mutable_standing()->mutable_limit()->set_limit(100);
-    return registration;
-  }
+  static control::Registration Comes(Rank rank) { return ComesToSuccessor(rank, 5); }
   static control::Registration KnowsView(control::Registration registration, uint32_t epoch,
                                          std::vector<Member> members, uint32_t ballot) {
     control::View& view = *registration.mutable_standing()->mutable_view();

@@ -341,14 +341,19 @@ TEST(WholeNode, CheckpointsAreOfOneRoundAndChangeNoBit) {
   EXPECT_GT(saved, 0u);
 }
 
-// At any time once all have begun, and without any other checkpoint.
-void ExpectAnEndWithACheckpoint(const RunPlan& plan, SimulatedRun& run) {
-  ASSERT_TRUE(run.RunUntil([&] {
+// Runs until all nodes have found each other.
+bool AllBegin(const RunPlan& plan, SimulatedRun& run) {
+  return run.RunUntil([&] {
     for (Rank rank = 0; rank < plan.nodes; ++rank) {
       if (run.node(rank).State().starts_with("joining")) return false;
     }
     return true;
-  }));
+  });
+}
+
+// At any time once all have begun, and without any other checkpoint.
+void ExpectAnEndWithACheckpoint(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_TRUE(AllBegin(plan, run));
   run.RunUntil(run.elapsed() + std::chrono::milliseconds(plan.seed * 37 % 4000));
   const auto told = static_cast<Rank>(plan.seed % static_cast<uint64_t>(plan.nodes));
   run.Happen({.kind = Fault::Kind::kTerminate, .a = told});
@@ -438,12 +443,7 @@ std::vector<Fault> Befalls(const RunPlan& plan) {
 // Whatever befalls the others at any time, once all have begun: those who are spared come to the
 // end, of one mind about who they are, and with an evaluation of the mean of their models.
 void ExpectThatTheLivingGoOn(const RunPlan& plan, SimulatedRun& run) {
-  ASSERT_TRUE(run.RunUntil([&] {
-    for (Rank rank = 0; rank < plan.nodes; ++rank) {
-      if (run.node(rank).State().starts_with("joining")) return false;
-    }
-    return true;
-  }));
+  ASSERT_TRUE(AllBegin(plan, run));
   const std::chrono::nanoseconds begun = run.elapsed();
   std::vector<bool> spared(plan.nodes, true);
   std::vector<bool> apart(plan.nodes, false);  // from rank 0, if they have to do with each other
@@ -502,12 +502,7 @@ RunPlan WithStore(RunPlan plan) {
 
 // The same where rank 0 dies as well: the role goes to somebody who is left, as often as it takes.
 void ExpectThatAnotherTakesOver(const RunPlan& plan, SimulatedRun& run) {
-  ASSERT_TRUE(run.RunUntil([&] {
-    for (Rank rank = 0; rank < plan.nodes; ++rank) {
-      if (run.node(rank).State().starts_with("joining")) return false;
-    }
-    return true;
-  }));
+  ASSERT_TRUE(AllBegin(plan, run));
   const std::chrono::nanoseconds begun = run.elapsed();
   std::vector<bool> spared(plan.nodes, true);
   std::vector<bool> apart(plan.nodes, false);
@@ -575,12 +570,7 @@ TEST(WholeNode, AnotherTakesTheRoleOverWhoeverDiesWhen) {
 // Processes are killed, and others come in their places, again and again: who is spared comes to
 // the end, and so does whoever comes back early enough. Counts those.
 void ExpectThatTheReturnedGoOn(const RunPlan& plan, SimulatedRun& run, int* returned) {
-  ASSERT_TRUE(run.RunUntil([&] {
-    for (Rank rank = 0; rank < plan.nodes; ++rank) {
-      if (run.node(rank).State().starts_with("joining")) return false;
-    }
-    return true;
-  }));
+  ASSERT_TRUE(AllBegin(plan, run));
   const std::chrono::nanoseconds begun = run.elapsed();
   struct Event {
     std::chrono::nanoseconds at;
