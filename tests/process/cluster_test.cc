@@ -19,6 +19,7 @@
 #include "tests/process/exit_codes.h"
 #include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/process/short_run.h"
 #include "tests/testing/certificates.h"
 #include "tests/testing/file_text.h"
 
@@ -43,8 +44,6 @@ std::vector<std::string> Node(int rank, int port, const std::string& out,
   return arguments;
 }
 
-const std::vector<std::string> kShortRun = {"--model=softmax",
-                                            "--data=synthetic:train=512:test=200", "--rounds=5"};
 const std::vector<std::string> kLongRun = {"--model=phantom:1MB", "--compute=5ms",
                                            "--rounds=100000", "--peer-timeout=10s"};
 

@@ -12,6 +12,7 @@
 #include "tests/node/store/etcd_server.h"
 #include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/process/short_run.h"
 
 namespace grapevine::testing {
 namespace {
@@ -21,9 +22,6 @@ using ::testing::HasSubstr;
 
 constexpr int kNodes = 4;
 constexpr int kUsage = 2, kRendezvous = 5;
-
-const std::vector<std::string> kShortRun = {"--model=softmax",
-                                            "--data=synthetic:train=512:test=200", "--rounds=5"};
 
 class DiscoveryByNode : public ::testing::Test {
  protected:

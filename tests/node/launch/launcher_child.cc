@@ -1,4 +1,4 @@
-// A stand-in for a node in launcher_test: the first argument says what to do.
+// A stand-in for a node in launch_test: the first argument says what to do.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

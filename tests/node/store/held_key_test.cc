@@ -11,16 +11,15 @@
 #include "node/store/store.h"
 #include "system/mutex.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/node/store/in_time.h"
 
 namespace grapevine {
 namespace {
 
-using std::chrono::minutes;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 using ::testing::HasSubstr;
 
-StoreDeadline InTime() { return steady_clock::now() + minutes(1); }
 absl::Status GoOn() { return absl::OkStatus(); }
 
 class HeldKeyTest : public ::testing::Test {

@@ -19,6 +19,7 @@
 #include "system/file.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/node/store/etcd_server.h"
+#include "tests/node/store/in_time.h"
 
 namespace grapevine {
 namespace {
@@ -34,8 +35,6 @@ using ::testing::HasSubstr;
 using ::testing::Optional;
 
 StoreDeadline Within(milliseconds time) { return steady_clock::now() + time; }
-// Enough for a machine that is busy with other tests.
-StoreDeadline InTime() { return Within(seconds(60)); }
 
 auto Holds(const std::string& value) { return Optional(Field(&StoredValue::value, Eq(value))); }
 

@@ -4,7 +4,6 @@
 // GRAPEVINE_SEED=17 plays one seed, GRAPEVINE_SEEDS=10000 that many.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "tests/node/transport/random_traffic.h"
 #include "tests/node/transport/transport_harness.h"
 #include "tests/node/whole_node/process.h"
+#include "tests/node/whole_node/seed_variable.h"
 #include "tests/node/whole_node/simulated_network.h"
 #include "tests/node/whole_node/simulated_transport.h"
 #include "tests/node/whole_node/virtual_time.h"
@@ -80,15 +80,10 @@ class CutNetwork final : public TransportNetwork {
   int cuts_ = 0;
 };
 
-std::optional<uint64_t> Number(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? std::nullopt : std::optional<uint64_t>(std::strtoull(text, nullptr, 10));
-}
-
 TEST(CutTraffic, EveryPostAndEverySendEndsOnceWhateverBreaks) {
-  const std::optional<uint64_t> only = Number("GRAPEVINE_SEED");
+  const std::optional<uint64_t> only = SeedVariable("GRAPEVINE_SEED");
   const uint64_t first = only.value_or(1);
-  const uint64_t last = only ? first : Number("GRAPEVINE_SEEDS").value_or(12);
+  const uint64_t last = only ? first : SeedVariable("GRAPEVINE_SEEDS").value_or(12);
   int cuts = 0, taken = 0, declined = 0, lost = 0;
   for (uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

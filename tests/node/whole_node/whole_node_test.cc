@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -24,6 +23,7 @@
 #include "experiment/core/run_course.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/node/whole_node/random_plan.h"
+#include "tests/node/whole_node/seed_variable.h"
 #include "tests/node/whole_node/simulated_run.h"
 #include "tests/testing/cluster.h"
 #include "topology/topology.h"
@@ -41,19 +41,14 @@ constexpr std::chrono::minutes kDeadline{15};
 // Of each test, so that all together play more than ten thousand runs.
 constexpr uint64_t kSeeds = 1112;
 
-std::optional<uint64_t> Number(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? std::nullopt : std::optional<uint64_t>(std::strtoull(text, nullptr, 10));
-}
-
 void Print(const std::string& line) { std::cout << line << "\n"; }
 
 // Runs the plans of many seeds, or of one, told in full.
 void ForEverySeed(RunPlan (*draw)(uint64_t seed),
                   const std::function<void(const RunPlan&, SimulatedRun&)>& check) {
-  const std::optional<uint64_t> only = Number("GRAPEVINE_SEED");
+  const std::optional<uint64_t> only = SeedVariable("GRAPEVINE_SEED");
   const uint64_t first = only.value_or(1);
-  const uint64_t last = only ? first : Number("GRAPEVINE_SEEDS").value_or(kSeeds);
+  const uint64_t last = only ? first : SeedVariable("GRAPEVINE_SEEDS").value_or(kSeeds);
   for (uint64_t seed = first; seed <= last && !::testing::Test::HasFailure(); ++seed) {
     const RunPlan plan = draw(seed);
     SCOPED_TRACE(Describe(plan));
