@@ -82,6 +82,7 @@ absl::Status NodeSession::Run(std::function<absl::Status(float* replica)> initia
   if (status.ok()) status = AwaitEnd();
   if (!status.ok()) {
     status = Verdict(Cause(status));
+    others_go_on_ = control_->OthersGoOn();
     End(status);
   }
   TearDown();
@@ -359,9 +360,9 @@ void NodeSession::StartControl() {
                    .on_checkpoint = callbacks_.on_checkpoint,
                    .on_decree = [this](const control::Directive& decree) { OnDecree(decree); },
                    .on_orphaned =
-                       [this](const absl::Status& why) {
+                       [this](const absl::Status& why, bool gone) {
                          MutexLock lock(mutex_);
-                         orphaned_ = why;
+                         orphaned_ = {why, gone};
                          ended_.NotifyAll();
                        },
                    .on_abort =
@@ -403,17 +404,18 @@ void NodeSession::OnDecree(const control::Directive& decree) {
 }
 
 void NodeSession::SeekCoordinators() {
-  while (const std::optional<absl::Status> lost = AwaitLoss()) SeekCoordinator(*lost);
+  while (const std::optional<LostCoordinator> lost = AwaitLoss()) SeekCoordinator(*lost);
 }
 
-std::optional<absl::Status> NodeSession::AwaitLoss() {
+std::optional<NodeSession::LostCoordinator> NodeSession::AwaitLoss() {
   MutexLock lock(mutex_);
   while (!leaving_ && !orphaned_) ended_.WaitUntil(mutex_, Clock::now() + options_.peer_timeout);
   if (leaving_) return std::nullopt;
   return std::exchange(orphaned_, std::nullopt);
 }
 
-void NodeSession::SeekCoordinator(const absl::Status& lost) {
+void NodeSession::SeekCoordinator(const LostCoordinator& coordinator) {
+  const absl::Status& lost = coordinator.why;
   // Who comes first is not to be asked by all at once.
   const auto delay = std::min<std::chrono::milliseconds>(options_.rank * kPrecedence, kMostDelay);
   const absl::StatusOr<MovingRole::Settled> settled =
@@ -421,6 +423,7 @@ void NodeSession::SeekCoordinator(const absl::Status& lost) {
                       .rank = options_.rank,
                       .advertised = advertised_,
                       .lost = Holder(),
+                      .gone = coordinator.gone,
                       .delay = delay},
                      Clock::now() + role()->LongestVacancy() + delay, [this] {
                        MutexLock lock(mutex_);

@@ -137,6 +137,9 @@ class NodeSession {
   // until every node is done.
   // The error of a failed run names the culprit, even if that is another node.
   absl::Status Run(std::function<absl::Status(float* replica)> initialize);
+  // Once Run has failed: whether that is of this node alone, and the others have said that they go
+  // on without it.
+  bool others_go_on() const { return others_go_on_; }
 
   // Makes Run return `why` (an interrupt, a full disk), and tells the others.
   void Interrupt(absl::Status why);
@@ -211,8 +214,12 @@ class NodeSession {
 
   // Where the role moves, on a thread of its own: sees to it that this node has a coordinator.
   void SeekCoordinators();
-  std::optional<absl::Status> AwaitLoss();
-  void SeekCoordinator(const absl::Status& lost);
+  struct LostCoordinator {
+    absl::Status why;
+    bool gone;  // ControlLine::gone
+  };
+  std::optional<LostCoordinator> AwaitLoss();
+  void SeekCoordinator(const LostCoordinator& coordinator);
   void GoOnWith(const MovingRole::Holder& holder, const absl::Status& lost);
   // Its own, if it has taken the role.
   absl::Status TakeRole();
@@ -256,7 +263,7 @@ class NodeSession {
   bool joining_ ABSL_GUARDED_BY(mutex_) = false;   // control_ exists, and waits for the others
   GrpcControlClient* told_ ABSL_GUARDED_BY(mutex_) = nullptr;  // control_, while parts are reported
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Status> orphaned_ ABSL_GUARDED_BY(mutex_);  // not looked at yet
+  std::optional<LostCoordinator> orphaned_ ABSL_GUARDED_BY(mutex_);  // not looked at yet
   bool leaving_ ABSL_GUARDED_BY(mutex_) = false;
 
   // Taken under the control client's lock; no other is under it.
@@ -264,6 +271,7 @@ class NodeSession {
   FoundCoordinator coordinator_at_ ABSL_GUARDED_BY(place_mutex_);     // once it is known
   Rank holder_ ABSL_GUARDED_BY(place_mutex_) = 0;                     // whose it is
   std::vector<std::string> addresses_ ABSL_GUARDED_BY(place_mutex_);  // by rank, once it has joined
+  bool others_go_on_ = false;
   bool leads_ = false;  // the models of a view are put together here; the client's thread
   std::thread seeker_;
 };

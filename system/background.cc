@@ -1,7 +1,6 @@
 #include "system/background.h"
 
 #include <glog/logging.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/units.h"
+#include "system/file_descriptor.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -224,12 +224,8 @@ BackgroundWriter::BackgroundWriter(int descriptor, std::string name, Note note, 
 
 BackgroundWriter::BackgroundWriter(Options options)
     : patience_(options.patience), queue_(std::make_shared<Queue>(std::move(options))) {
-  // The thread inherits that: signals are for others.
-  sigset_t all, previous;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &previous);
+  const SignalsAreForOthers meanwhile;
   thread_ = std::thread([queue = queue_] { queue->Loop(); });
-  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
 }
 
 BackgroundWriter::~BackgroundWriter() {

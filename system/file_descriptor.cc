@@ -71,6 +71,14 @@ SignalDescriptor::~SignalDescriptor() {
   pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
 }
 
+SignalsAreForOthers::SignalsAreForOthers() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &previous_);
+}
+
+SignalsAreForOthers::~SignalsAreForOthers() { pthread_sigmask(SIG_SETMASK, &previous_, nullptr); }
+
 std::optional<int> SignalDescriptor::Read() {
   signalfd_siginfo info;
   if (read(descriptor_, &info, sizeof(info)) != sizeof(info)) return std::nullopt;

@@ -76,6 +76,20 @@ class SignalDescriptor {
   const sigset_t previous_;
 };
 
+// While one lives, threads that its thread starts take no signals for as long as they live: a
+// signal of the process goes to any thread that does not block it, and would pass by a
+// SignalDescriptor.
+class SignalsAreForOthers {
+ public:
+  SignalsAreForOthers();
+  ~SignalsAreForOthers();
+  SignalsAreForOthers(const SignalsAreForOthers&) = delete;
+  SignalsAreForOthers& operator=(const SignalsAreForOthers&) = delete;
+
+ private:
+  sigset_t previous_;
+};
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_SYSTEM_FILE_DESCRIPTOR_H_

@@ -72,6 +72,11 @@ absl::Status TellPort(int descriptor, const HostAddress& address) {
   return told ? absl::OkStatus() : absl::InternalError("the launcher does not take rank 0's port");
 }
 
+void TellLauncher(int descriptor, const std::string& words) {
+  const std::string line = words + "\n";
+  (void)!write(descriptor, line.data(), line.size());
+}
+
 // Reports the run's progress, to a launcher or as lines to the terminal, and never waits for
 // either.
 class ProgressReport {
@@ -146,6 +151,7 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
                                  .peer_timeout = ResolvedTimeout(config.peer_timeout()),
                                  .loopback_only = !exposed,
                                  .role_moves = config.on_failure() == "shrink"};
+  const SignalsAreForOthers meanwhile;  // with a store come threads
   ASSIGN_OR_RETURN(options.session.discovery, MakeDiscovery(place, looking));
   const char* const folder = std::getenv(kRoleVariable);
   options.session.role = Launched() && folder != nullptr && looking.role_moves
@@ -159,7 +165,10 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
         "which needs a place that says who has it (--coordinator=file:DIR or etcd:...)");
   }
   options.session.credentials = std::move(credentials);
-  options.pauses = InheritedDescriptor(kPauseDescriptorVariable);
+  options.launcher = InheritedDescriptor(kLauncherDescriptorVariable);
+  options.on_joined = [rank = options.rank, launcher = options.launcher] {
+    if (launcher) TellLauncher(*launcher, absl::StrCat("in ", rank));
+  };
   options.on_listening = [](const HostAddress& address) {
     const std::optional<int> port = InheritedDescriptor(kPortDescriptorVariable);
     return port ? TellPort(*port, address) : absl::OkStatus();
@@ -211,6 +220,17 @@ absl::Status SayClosing(const Config& config, Rank rank, bool has_results) {
   return absl::OkStatus();
 }
 
+// It was told to end, and nobody waits for it: no failure of a node that a cluster takes away. What
+// `train` has started says how it has ended to that.
+bool HasLeft(const NodeRun& run, const absl::Status& why) {
+  return FailureOf(why) == Failure::kTerminated && run.others_go_on() && !Launched();
+}
+
+absl::Status SayLeft(Rank rank, const absl::Status& why) {
+  std::cout << "rank " << rank << " has left the run: " << why.message() << std::endl;
+  return absl::OkStatus();
+}
+
 absl::Status RequireOut(Config& config) {
   if (config.has_resume() && !config.has_out()) config.set_out(RunOf(config.resume()));
   if (config.has_out()) return absl::OkStatus();
@@ -252,6 +272,7 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
                    Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); },
                                        SavingOf(config, run)));
   if (absl::Status status = run.Run(); !status.ok()) {
+    if (HasLeft(run, status)) return SayLeft(rank, status);
     return run.began() ? WithCheckpoint(config, rank, rounds, status)
                        : Undone(config, rank, status);
   }

@@ -124,7 +124,7 @@ absl::Status LaunchNodes(const Config& config, bool role_moves, const std::strin
                  .arguments = NodeArguments(config, run),
                  .join_arguments = {"--join"},
                  .environment = environment,
-                 .pauses = config.chaos_size() > 0},
+                 .listens = config.chaos_size() > 0 || config.max_restarts() > 0},
                 {.on_line =
                      [&](Rank rank, bool errors, std::string_view line) {
                        // Said once, by the launcher, instead of by every node.

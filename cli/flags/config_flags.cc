@@ -25,7 +25,7 @@ constexpr const char* kOthers[] = {
     kPortDescriptorVariable,      // likewise
     kProgressDescriptorVariable,  // likewise
     kRoleVariable,                // likewise
-    kPauseDescriptorVariable,     // likewise
+    kLauncherDescriptorVariable,  // likewise
     "GRAPEVINE_DATA",             // of the tests: where real data are
     "GRAPEVINE_CUDA",             // of the build: with GPUs or without
 };

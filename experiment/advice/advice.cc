@@ -165,6 +165,7 @@ absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config confi
                                         const AdviceRunOptions& options) {
   config.set_topology(candidate.topology);
   config.set_algorithm(candidate.algorithm);
+  config.set_on_failure("auto");  // what fits it
   Contender contender{.candidate = candidate, .timing = Timing(candidate, config)};
   contender.timing.interrupted = options.interrupted;
   config.clear_epochs();

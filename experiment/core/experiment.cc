@@ -9,12 +9,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "algorithm/algorithm_kind.h"
 #include "algorithm/membership/resilient_algorithm.h"
 #include "algorithm/view.h"
 #include "base/status.h"
 #include "experiment/core/experiment_problem.h"
+#include "experiment/core/failure_policy.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_plan.h"
 #include "experiment/core/setting_checks.h"
@@ -117,7 +117,7 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
   RETURN_IF_ERROR(experiment->BuildTraining());
   RETURN_IF_ERROR(experiment->BuildCompute());
   RETURN_IF_ERROR(experiment->BuildFaults());
-  RETURN_IF_ERROR(experiment->CheckFailurePolicy());
+  RETURN_IF_ERROR(CheckFailurePolicy(experiment->config_, experiment->faults_));
   // Reports the algorithm's errors before anything starts.
   const std::unique_ptr<const RunCourse> course = experiment->NewCourse();
   if (auto algorithm = experiment->MakeAlgorithm(0, course.get()); !algorithm.ok()) {
@@ -297,43 +297,6 @@ std::unique_ptr<ViewMixing> Experiment::NewViews() const {
 bool Experiment::role_moves() const {
   return shrinks() && has_rounds() && !plan_.batches.plateau() && !config_.has_checkpoint_every() &&
          !config_.has_resume();
-}
-
-absl::Status Experiment::CheckFailurePolicy() const {
-  if (!shrinks()) return absl::OkStatus();
-  if (IsResilient(config_.algorithm())) return CheckNewcomers();
-  return UsageError(
-      absl::StrCat("--on-failure=shrink: the nodes of --algorithm=", config_.algorithm(),
-                   " cannot go on when one of them is lost; those of ",
-                   absl::StrJoin(ResilientAlgorithms(), ", "), " can, or take --on-failure=end"));
-}
-
-// What asks for newcomers, if anything does.
-std::string Experiment::WantsNewcomers() const {
-  if (config_.join()) return "--join";
-  if (config_.max_restarts() > 0) return "--max-restarts";
-  for (const Fault& fault : faults_) {
-    const bool returns = fault.kind == FaultKind::kKill && fault.duration != Fault::kForever;
-    if (returns) return absl::StrCat("--chaos=", FaultText(fault));
-  }
-  return "";
-}
-
-absl::Status Experiment::CheckNewcomers() const {
-  const std::string flag = WantsNewcomers();
-  if (flag.empty()) return absl::OkStatus();
-  if (!TakesNewcomers(config_.algorithm())) {
-    return UsageError(absl::StrCat(
-        flag, ": nobody can come into a run of --algorithm=", config_.algorithm(),
-        ", whose nodes all have the same replicas and optimizer's states; gossip (dpsgd, noloco, "
-        "sgp) takes others in"));
-  }
-  if (config_.has_checkpoint_every() || config_.has_resume()) {
-    return UsageError(absl::StrCat(flag,
-                                   ": a run that keeps checkpoints, or goes on from one, "
-                                   "takes nobody in"));
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectives(

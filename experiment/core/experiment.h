@@ -18,6 +18,7 @@
 #include "algorithm/membership/view_mixing.h"
 #include "algorithm/receiving.h"
 #include "experiment/core/experiment_problem.h"
+#include "experiment/core/failure_policy.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_plan.h"
 #include "kernels/vector/replica_layout.h"
@@ -113,7 +114,7 @@ class Experiment {
   int WindowFor(Rank rank) const;
 
  private:
-  explicit Experiment(Config config) : config_(std::move(config)) {}
+  explicit Experiment(Config config) : config_(std::move(config)) { SettleFailurePolicy(&config_); }
 
   absl::Status BuildRoles();
   absl::Status BuildGraph();
@@ -122,9 +123,6 @@ class Experiment {
   absl::Status BuildFaults();
   absl::Status CheckNoiseScale() const;
   absl::Status BuildSchedule();
-  absl::Status CheckFailurePolicy() const;
-  std::string WantsNewcomers() const;
-  absl::Status CheckNewcomers() const;
   AlgorithmOptions OptionsFor(Rank rank, const RunCourse* course) const;
   RunLength length() const {
     return {.rounds = plan_.batches.plateau() ? 0 : plan_.rounds,

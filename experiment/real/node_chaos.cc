@@ -36,7 +36,7 @@ void LetNoFileGrow() {
 
 absl::StatusOr<std::unique_ptr<NodeChaos>> NodeChaos::Make(NodeChaosOptions options) {
   for (const Fault& fault : options.faults) {
-    if (fault.ranks.empty() || fault.ranks[0] != options.rank || options.pauses) continue;
+    if (fault.ranks.empty() || fault.ranks[0] != options.rank || options.launcher) continue;
     if (fault.kind == FaultKind::kStop) {
       return UsageError(absl::StrCat("--chaos=", FaultText(fault),
                                      ": nobody would let a stopped process go on; stop nodes of "
@@ -134,7 +134,7 @@ void NodeChaos::Strike(const Fault& fault) {
 void NodeChaos::TellLauncher(std::string_view what, const Fault& fault) const {
   const std::string line =
       absl::StrCat(std::string(what), options_.rank, " ", fault.duration.count(), "\n");
-  (void)!write(*options_.pauses, line.data(), line.size());
+  (void)!write(*options_.launcher, line.data(), line.size());
 }
 
 double NodeChaos::Slowness() {

@@ -31,7 +31,7 @@ struct NodeChaosOptions {
   uint64_t seed = 1;  // of what is drawn for each message
   // The launcher's end of a pipe (node/launch/launcher.h), through which a node asks to be stopped:
   // nobody else would let it go on.
-  std::optional<int> pauses;
+  std::optional<int> launcher;
 };
 
 class NodeChaos final : public EdgeFaults {

@@ -209,7 +209,7 @@ absl::Status NodeRun::PrepareChaos() {
   ASSIGN_OR_RETURN(chaos_, NodeChaos::Make({.rank = options_.rank,
                                             .faults = experiment_->faults(),
                                             .seed = experiment_->config().seed(),
-                                            .pauses = options_.pauses}));
+                                            .launcher = options_.launcher}));
   return absl::OkStatus();
 }
 
@@ -529,6 +529,7 @@ void NodeRun::OnJoined(const std::vector<View>& views, std::chrono::nanoseconds 
   begin_ = views.back().from;
   elapsed_before_ = since_start;
   for (const View& view : views) course_->GoOn(view);
+  if (options_.on_joined) options_.on_joined();
 }
 
 // Not earlier: if the nodes share a file system, rank 0 creates the folder above.

@@ -49,8 +49,10 @@ struct NodeRunOptions {
   NodeSessionOptions session;
   // It may come into a run that is under way, in the place of one that is lost.
   bool joins = false;
-  // Where a launcher hears that this process is to be stopped for a while (--chaos).
-  std::optional<int> pauses = std::nullopt;
+  // Where a launcher hears what this process wants of it (--chaos).
+  std::optional<int> launcher = std::nullopt;
+  // It has come into a run that was under way.
+  std::function<void()> on_joined = {};
   std::function<absl::Status(const HostAddress&)> on_listening;
   // Where this node has rank 0's role: receives every measurement of the run.
   std::function<void(const RunMetrics&)> on_metrics;
@@ -71,6 +73,8 @@ class NodeRun final : private RunObserver {
   // Whether all nodes have joined, so that there may be measurements.
   bool began() const { return node_metrics_ != nullptr; }
   Round round() const { return runner_->progress().round; }
+  // Once Run has failed: whether the others go on without this node (NodeSession).
+  bool others_go_on() const { return session_ != nullptr && session_->others_go_on(); }
   // Whether this node has rank 0's role, and so the run's results.
   bool coordinates() const { return coordinates_; }
 

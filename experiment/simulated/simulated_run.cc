@@ -126,7 +126,8 @@ absl::Status SimulatedRun::Prepare() {
   options.begin_time = begin_time();
   if (resumed_) options.start_spread = 0;
   workers_ = experiment_->workers();
-  if (experiment_->shrinks()) views_ = experiment_->NewViews();
+  // Nodes die of faults alone.
+  if (experiment_->shrinks() && !experiment_->faults().empty()) views_ = experiment_->NewViews();
   compute_ = experiment_->MakeCompute(course_.get());
   SharedVector initial;  // if it is not the experiment's
   if (resumed_ && !restores()) {

@@ -308,6 +308,7 @@ control::Standing ControlLine::Standing() const {
 void ControlLine::Adopt(Rank holder, std::string address, SteadyTime now) {
   if (verdict_) return;
   orphaned_.reset();
+  gone_ = false;
   holder_ = holder;
   coordinator_ = std::move(address);
   broken_.clear();
@@ -422,6 +423,7 @@ void ControlLine::Obey(const control::Directive& directive) {
       moves_.push_back(directive);
       break;
     case control::Directive::kAbort:
+      others_go_on_ = directive.abort().others_go_on();
       End(FailedWith(directive.abort().message(), directive.abort().failure()));
       break;
     case control::Directive::kFinish:
@@ -494,6 +496,7 @@ void ControlLine::OnClosed(std::string_view why, SteadyTime now) {
 
 void ControlLine::OnGone(std::string_view how) {
   if (!interrupted()) return;
+  gone_ = true;
   LoseCoordinator(absl::StrCat("died: ", broken_, ", and ", std::string(how)));
 }
 

@@ -108,6 +108,8 @@ class ControlLine {
 
   // Why the coordinator's node is lost, while no other has the role and the run has not ended.
   const std::optional<absl::Status>& orphaned() const { return orphaned_; }
+  // Then: whether its process is gone for certain, and not merely silent.
+  bool gone() const { return gone_; }
   // The coordinator of `holder`, at `address`, has taken the run over; the caller is to connect to
   // it. Its numbers begin anew, in both directions: what it must know that has not come goes again,
   // but for what is part of where the node stands.
@@ -139,6 +141,8 @@ class ControlLine {
   std::optional<Round> TakeCheckpoint() { return std::exchange(checkpoint_, std::nullopt); }
   // How the run has ended; OK when every node is done.
   const std::optional<absl::Status>& verdict() const { return verdict_; }
+  // Whether it is of this node alone: the others have left it out.
+  bool others_go_on() const { return others_go_on_; }
   // The final status of a node that fails with `own`: the verdict if there is one, since it may
   // know the cause behind the symptom.
   absl::Status Conclude(absl::Status own) const;
@@ -172,6 +176,8 @@ class ControlLine {
   Rank holder_;
   std::string coordinator_;
   std::optional<absl::Status> orphaned_;
+  bool gone_ = false;
+  bool others_go_on_ = false;
   bool listens_ = true;  // to what comes over a connection; not to what a lost one still brings
   SteadyTime last_heard_;
   SteadyTime last_pulse_;

@@ -50,6 +50,13 @@ std::string RefusalBy(const std::string& self, const control::Registration& regi
                    kMaxWords);
 }
 
+// Of who has taken a run over: others may have known of the loss at once, or by silence alone, and
+// a moment later than that.
+nanoseconds GatheringTime(const CoordinatorOptions& options) {
+  constexpr milliseconds kMoment{2000};
+  return options.peer_timeout + kMoment;
+}
+
 std::string LeftOutBy(const View& view, Rank rank) {
   return absl::StrCat("the others go on without it: rank ", rank,
                       " was out of reach, and is left out from round ", view.from, " on");
@@ -71,7 +78,7 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
                     .resilient = options_.resilient,
                     .coordinator = options_.own.rank()}),
       gather_until_(now +
-                    (options_.succession ? options_.peer_timeout : options_.rendezvous_timeout)),
+                    (options_.succession ? GatheringTime(options_) : options_.rendezvous_timeout)),
       next_missing_notice_(now + kMissingNoticeInterval),
       now_(now) {
   if (options_.budget) desk_.emplace(*options_.budget);
@@ -292,7 +299,8 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
   const auto outcast = left_out_.find(rank);
   if (outcast != left_out_.end() && (outcast->second.process == registration.nonce() ||
                                      (outcast->second.process == 0 && !ComesAnew(registration)))) {
-    return TellEnd(session, outcast->second.message, outcast->second.failure, rank);
+    return TellEnd(session, outcast->second.message, outcast->second.failure, rank,
+                   /*others_go_on=*/true);
   }
   if (ComesAnew(registration) && phase_ != Phase::kGathering) {
     return Consider(session, registration);
@@ -378,7 +386,8 @@ void Coordinator::TakeOver() {
     } else if (!members_.contains(rank)) {
       Miss(rank, absl::StrCat("the others go on without it: rank ", rank, " did not come to ",
                               Self(), ", which has taken the run over, within ",
-                              Flag("--peer-timeout", options_.peer_timeout)));
+                              HumanSeconds(GatheringTime(options_)), " (",
+                              Flag("--peer-timeout", options_.peer_timeout), " and a moment)"));
     }
   }
   const std::string going = absl::StrCat(
@@ -409,7 +418,7 @@ void Coordinator::Miss(Rank rank, const std::string& message) {
   const auto member = members_.find(rank);
   if (member != members_.end()) {
     if (member->second.session) {
-      TellEnd(*member->second.session, told.message, told.failure, rank);
+      TellEnd(*member->second.session, told.message, told.failure, rank, /*others_go_on=*/true);
       ranks_.erase(*member->second.session);
     }
     members_.erase(member);
@@ -962,7 +971,7 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
                             .failure = failure})
           .first->second;
   if (member.session) {
-    TellEnd(*member.session, told.message, failure, lost);
+    TellEnd(*member.session, told.message, failure, lost, /*others_go_on=*/true);
     ranks_.erase(*member.session);
   }
   absent_.erase(lost);
@@ -1007,15 +1016,17 @@ void Coordinator::Abort(Rank culprit, Failure failure, const std::string& messag
 
 void Coordinator::TellVerdict(SessionId session, Rank rank) {
   latecomers_.erase(rank);
-  TellEnd(session, std::string(verdict_.message()), FailureOf(verdict_), culprit_);
+  const bool others_go_on = resigned_ && rank == self() && members_.size() > 1;
+  TellEnd(session, std::string(verdict_.message()), FailureOf(verdict_), culprit_, others_go_on);
 }
 
 void Coordinator::TellEnd(SessionId session, const std::string& message, Failure failure,
-                          Rank culprit) {
+                          Rank culprit, bool others_go_on) {
   control::Directive directive;
   directive.mutable_abort()->set_message(message);
   directive.mutable_abort()->set_failure(static_cast<int>(failure));
   directive.mutable_abort()->set_culprit(culprit);
+  directive.mutable_abort()->set_others_go_on(others_go_on);
   Send(session, std::move(directive));
   output_.ended.push_back(session);
 }

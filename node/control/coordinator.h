@@ -243,7 +243,8 @@ class Coordinator {
   std::string Died(Rank rank, std::string_view how) const;
   void TellVerdict(SessionId session, Rank rank);
   void TellFinish(SessionId session);
-  void TellEnd(SessionId session, const std::string& message, Failure failure, Rank culprit);
+  void TellEnd(SessionId session, const std::string& message, Failure failure, Rank culprit,
+               bool others_go_on);
   void AwaitLatecomers();
   // A session belongs to one node: a second registration on it violates the protocol.
   void RegisterAgain(SessionId session, const control::Registration& registration);

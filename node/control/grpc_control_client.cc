@@ -383,6 +383,11 @@ absl::Status GrpcControlClient::AwaitVerdict(control::Failure failure, SteadyTim
   return line_.Conclude(own);
 }
 
+bool GrpcControlClient::OthersGoOn() {
+  MutexLock lock(mutex_);
+  return line_.others_go_on();
+}
+
 void GrpcControlClient::OnDirective(const control::Directive& directive) {
   line_.OnDirective(directive, steady_clock::now());
   watch_.Watch({});
@@ -491,8 +496,9 @@ bool GrpcControlClient::Deliver() {
   if (line_.orphaned() && !orphan_told_) {
     orphan_told_ = true;
     const absl::Status why = *line_.orphaned();
+    const bool gone = line_.gone();
     mutex_.unlock();
-    callbacks_.on_orphaned(why);
+    callbacks_.on_orphaned(why, gone);
     mutex_.lock();
     return true;
   }

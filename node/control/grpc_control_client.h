@@ -45,9 +45,10 @@ class GrpcControlClient {
     // What is to be done about members that are lost, or about a checkpoint: kPrepare, kView or
     // kCheckpointAt.
     std::function<void(const control::Directive& decree)> on_decree = [](const auto&) {};
-    // Where the role may move: the coordinator is lost (ControlLine::orphaned), each time once.
+    // Where the role may move: the coordinator is lost (ControlLine::orphaned, gone), each time
+    // once.
     // Adopt, EndAsFound or End is to follow.
-    std::function<void(const absl::Status& why)> on_orphaned = [](const auto&) {};
+    std::function<void(const absl::Status& why, bool gone)> on_orphaned = [](const auto&, bool) {};
     // The run has failed, or rank 0 is lost: the message for the user, with its
     // Failure. At most one of on_abort and on_finish, once, last.
     std::function<void(const absl::Status& verdict)> on_abort;
@@ -95,6 +96,8 @@ class GrpcControlClient {
   // The node's server stays up meanwhile, so that peers do not mistake the
   // reaction for the cause. Not from a callback.
   absl::Status AwaitVerdict(control::Failure failure, SteadyTime deadline);
+  // ControlLine::others_go_on.
+  bool OthersGoOn();
 
   // After on_orphaned: another has the role, at this address, and Dial makes a channel there; or
   // the run has ended so (ControlLine::EndAsFound); or nobody has it, and the run ends for this

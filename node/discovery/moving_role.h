@@ -1,10 +1,10 @@
 // Rank 0's role in a run where it may move to another node: who has it, as a store says.
 //
 // Whoever has the role holds it by a lease (node/store/store.h, HeldKey), and says in the store
-// where it is. Once that has lapsed, one of those who have lost their coordinator takes the role;
-// of several, the store lets one. A node that has it and loses sight of the store takes it again if
-// it is free, since nobody who has a coordinator wants it; if another has it meanwhile, the node is
-// no longer wanted, and is told so.
+// where it is. Once that has lapsed, or the holder's process is known to be gone, one of those who
+// have lost their coordinator takes the role; of several, the store lets one. A node that has it
+// and loses sight of the store takes it again if it is free, since nobody who has a coordinator
+// wants it; if another has it meanwhile, the node is no longer wanted, and is told so.
 #ifndef GRAPEVINE_NODE_DISCOVERY_MOVING_ROLE_H_
 #define GRAPEVINE_NODE_DISCOVERY_MOVING_ROLE_H_
 
@@ -33,6 +33,8 @@ class MovingRole {
     Rank rank = 0;
     HostAddress advertised;  // where it can be reached
     Rank lost = 0;           // who had the role
+    // It is gone for certain, since nobody listens where its process was: its lease need not lapse.
+    bool gone = false;
     // How long others have the precedence.
     std::chrono::milliseconds delay{0};
   };

@@ -310,7 +310,7 @@ absl::StatusOr<std::optional<MovingRole::Over>> StoreDiscovery::LookForEnd(
 }
 
 absl::StatusOr<std::optional<MovingRole::Settled>> StoreDiscovery::LookForHolder(
-    const Candidate& candidate, StoreRevision* seen, Deadline deadline) {
+    const Candidate& candidate, StoreRevision* seen, LeaseId* abandoned, Deadline deadline) {
   ASSIGN_OR_RETURN(std::optional<Over> over, LookForEnd(candidate.run_id, deadline));
   if (over) return *std::move(over);
   ASSIGN_OR_RETURN(const std::optional<StoredValue> found,
@@ -322,9 +322,12 @@ absl::StatusOr<std::optional<MovingRole::Settled>> StoreDiscovery::LookForHolder
   if (!announcement.ok() || announcement->run_id != candidate.run_id) return std::nullopt;
   MutexLock lock(mutex_);
   const bool is_new = known_ == 0 ? announcement->rank != candidate.lost : found->created > known_;
-  if (!is_new) return std::nullopt;
-  known_ = found->created;
-  return Holder{.rank = announcement->rank, .own = false};
+  if (is_new) {
+    known_ = found->created;
+    return Holder{.rank = announcement->rank, .own = false};
+  }
+  if (candidate.gone && *abandoned == 0) *abandoned = found->lease;
+  return std::nullopt;
 }
 
 absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& candidate,
@@ -339,8 +342,12 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
   while (true) {
     RETURN_IF_ERROR(interrupted());
     StoreRevision seen = 0;
-    absl::StatusOr<std::optional<Settled>> found = LookForHolder(candidate, &seen, deadline);
+    LeaseId abandoned = 0;
+    absl::StatusOr<std::optional<Settled>> found =
+        LookForHolder(candidate, &seen, &abandoned, deadline);
     if (found.ok() && *found) return **std::move(found);
+    // A holder that lives, after all, takes the role again, or hears who has.
+    if (abandoned != 0 && store_->Revoke(abandoned, Soon(deadline, kAnswer)).ok()) continue;
     const bool vacant = found.ok() && seen == 0;
     if (vacant && steady_clock::now() >= begin + candidate.delay) {
       const absl::StatusOr<HeldKey::Taken> taken =

@@ -98,9 +98,10 @@ class StoreDiscovery final : public Discovery, public MovingRole {
   absl::StatusOr<HeldKey::Taken> Take(const CoordinatorAnnouncement& announcement, bool waits,
                                       Deadline deadline, const Interrupted& interrupted);
   // Of a candidate: who has the role by now, or how the run has ended; none: the one before, or
-  // nobody, as `seen` says.
+  // nobody, as `seen` says. `abandoned`: the lease of one that is gone, if it has not lapsed.
   absl::StatusOr<std::optional<Settled>> LookForHolder(const Candidate& candidate,
-                                                       StoreRevision* seen, Deadline deadline);
+                                                       StoreRevision* seen, LeaseId* abandoned,
+                                                       Deadline deadline);
   absl::StatusOr<std::optional<Over>> LookForEnd(const std::string& run_id, Deadline deadline);
   // On a thread of its own: takes the role again when it was lost.
   void KeepRole();

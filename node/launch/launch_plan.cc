@@ -56,6 +56,13 @@ absl::Status EndedAlike(std::span<const ChildEnd> ends, const ChildEnd& cause) {
   return WithFailure(absl::AbortedError(text), FailureFromNumber(code));
 }
 
+absl::Status Deserted() {
+  return WithFailure(
+      absl::AbortedError("all nodes that were in the run are lost, and its model with them: "
+                         "nobody is left for others to come in"),
+      Failure::kPeerLost);
+}
+
 using std::chrono::milliseconds;
 using Time = LaunchPlan::Time;
 
@@ -132,13 +139,24 @@ std::optional<Rank> LaunchPlan::next_restart(Time now) const {
 void LaunchPlan::OnRestarted(Rank rank, pid_t process) {
   Child& child = children_[static_cast<size_t>(rank)];
   const auto wish = child.returns ? child.returns : child.again;
-  child = {.process = process, .again = wish, .joined = true};
+  child = {.process = process, .again = wish, .joined = true, .in = false};
   std::erase_if(ends_, [rank](const ChildEnd& end) { return end.rank == rank; });
 }
 
 void LaunchPlan::OnReturn(Rank rank, std::chrono::nanoseconds delay) {
   if (rank < 0 || rank >= static_cast<Rank>(children_.size()) || !options_.survives) return;
   children_[static_cast<size_t>(rank)].returns = std::chrono::ceil<milliseconds>(delay);
+}
+
+void LaunchPlan::OnCameIn(Rank rank) {
+  if (rank < 0 || rank >= static_cast<Rank>(children_.size())) return;
+  children_[static_cast<size_t>(rank)].in = true;
+}
+
+bool LaunchPlan::deserted() const {
+  const auto is_in = [](const Child& child) { return child.in && !child.ended; };
+  return static_cast<Rank>(children_.size()) == options_.nodes && restarts() &&
+         std::ranges::none_of(children_, is_in);
 }
 
 void LaunchPlan::PlanRestart(Child& child, Time now) {
@@ -214,7 +232,11 @@ void LaunchPlan::OnEnded(Rank rank, int wait_status, Time now) {
   Child& child = children_[static_cast<size_t>(rank)];
   child.ended = true;
   ends_.push_back({rank, child.process, wait_status, child.signalled, child.joined});
-  if (wait_status != 0 && Survives(ends_.back())) return PlanRestart(child, now);
+  if (wait_status != 0 && Survives(ends_.back())) {
+    PlanRestart(child, now);
+    if (deserted() && !over()) OnFailure(Deserted(), now);
+    return;
+  }
   if (wait_status != 0) {
     BeginEnd(After(now, options_.grace));
   } else if (awaiting_port()) {

@@ -105,6 +105,8 @@ class LaunchPlan {
   // A child is about to be killed at its own wish, and another to be started so much later
   // (--chaos).
   void OnReturn(Rank rank, std::chrono::nanoseconds delay);
+  // A child that was started in the place of another has come into the run.
+  void OnCameIn(Rank rank);
   // A child has ended with waitpid's status.
   void OnEnded(Rank rank, int wait_status, Time now);
 
@@ -130,6 +132,7 @@ class LaunchPlan {
     std::optional<std::chrono::milliseconds> returns = {};  // likewise, once it has been killed
     std::optional<std::chrono::milliseconds> again = {};    // of one that has come for that
     bool joined = false;                                    // in the place of another
+    bool in = true;                                         // the run; of those, once they say so
     Time restart_at = kNever;                               // of one that has ended
   };
 
@@ -143,6 +146,8 @@ class LaunchPlan {
   bool restarts() const { return !ending() && finished_ == kNever; }
   // Whether the others may go on without this child, which has not ended well.
   bool Survives(const ChildEnd& end) const;
+  // Nobody is left in the run whom those who are still to come in would find.
+  bool deserted() const;
   bool awaiting_port() const { return !listening_ && !ending() && options_.nodes > 1; }
   // When the remaining children get SIGTERM although nothing failed.
   Time FinishDeadline() const;

@@ -79,7 +79,7 @@ class Launcher {
         cpus_(options.pin_cpus ? AllowedCpus() : std::vector<int>()),
         port_reader_([this](std::string_view line) { OnPort(line); }),
         progress_reader_([this](std::string_view line) { sinks_.on_progress(line); }),
-        pause_reader_([this](std::string_view line) { OnPause(line); }),
+        wish_reader_([this](std::string_view line) { OnWish(line); }),
         plan_(options.plan, steady_clock::now()) {}
 
   absl::Status Run() {
@@ -103,8 +103,8 @@ class Launcher {
     ASSIGN_OR_RETURN(signals_, SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD}));
     ASSIGN_OR_RETURN(port_, OpenChannel());
     ASSIGN_OR_RETURN(progress_, OpenChannel());
-    if (options_.pauses) {
-      ASSIGN_OR_RETURN(pauses_, OpenChannel());
+    if (options_.listens) {
+      ASSIGN_OR_RETURN(wishes_, OpenChannel());
     }
     return absl::OkStatus();
   }
@@ -168,7 +168,7 @@ class Launcher {
     environment["MASTER_PORT"] = master_port;
     environment[kLaunchedVariable] = "1";
     ChildCommand command{.executable = options_.executable, .arguments = std::move(arguments)};
-    if (options_.pauses) inherited[kPauseDescriptorVariable] = pauses_.write.get();
+    if (options_.listens) inherited[kLauncherDescriptorVariable] = wishes_.write.get();
     for (const auto& [variable, descriptor] : inherited) {
       environment[variable] = absl::StrCat(descriptor);
       command.inherited.push_back(descriptor);
@@ -199,9 +199,10 @@ class Launcher {
     }
   }
 
-  static constexpr std::string_view kReturns = "back ";
-  // "RANK NANOSECONDS", or that after "back "; untrusted.
-  void OnPause(std::string_view line) {
+  static constexpr std::string_view kReturns = "back ", kIsIn = "in ";
+  // As kLauncherDescriptorVariable says; untrusted.
+  void OnWish(std::string_view line) {
+    if (line.starts_with(kIsIn)) return OnCameIn(line.substr(kIsIn.size()));
     const bool returns = line.starts_with(kReturns);
     if (returns) line.remove_prefix(kReturns.size());
     const std::string text(line);
@@ -216,6 +217,11 @@ class Launcher {
     plan_.OnPause(rank, std::chrono::nanoseconds(duration), steady_clock::now());
   }
 
+  void OnCameIn(std::string_view text) {
+    Rank rank = 0;
+    if (absl::SimpleAtoi(std::string(text), &rank)) plan_.OnCameIn(rank);
+  }
+
   void Wait() {
     std::vector<pollfd> polled;
     const auto add = [&polled](int descriptor) {
@@ -224,7 +230,7 @@ class Launcher {
     add(signals_->descriptor());
     add(port_.read.get());
     add(progress_.read.get());
-    add(pauses_.read.get());
+    add(wishes_.read.get());
     for (Child& child : children_) {
       add(child.process->output().get());
       add(child.process->errors().get());
@@ -248,7 +254,7 @@ class Launcher {
   void ReadAll() {
     port_reader_.Read(port_.read);
     progress_reader_.Read(progress_.read);
-    if (options_.pauses) pause_reader_.Read(pauses_.read);
+    if (options_.listens) wish_reader_.Read(wishes_.read);
     for (Child& child : children_) {
       child.output.Read(child.process->output());
       child.errors.Read(child.process->errors());
@@ -280,8 +286,8 @@ class Launcher {
   const LaunchSinks& sinks_;
   const std::vector<int> cpus_;
   std::unique_ptr<SignalDescriptor> signals_;
-  Channel port_, progress_, pauses_;
-  LineReader port_reader_, progress_reader_, pause_reader_;
+  Channel port_, progress_, wishes_;
+  LineReader port_reader_, progress_reader_, wish_reader_;
   std::string master_port_;
   LaunchPlan plan_;
   std::vector<Child> children_;  // by rank

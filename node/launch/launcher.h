@@ -30,10 +30,11 @@ inline constexpr char kLaunchedVariable[] = "GRAPEVINE_LAUNCHED";
 // (LaunchPlanOptions), every node has the latter.
 inline constexpr char kPortDescriptorVariable[] = "GRAPEVINE_PORT_FD";
 inline constexpr char kProgressDescriptorVariable[] = "GRAPEVINE_PROGRESS_FD";
-// For every node, with LaunchOptions::pauses: where it asks to be stopped for a while, in a line
-// "RANK NANOSECONDS"; or, before it kills itself, to be started again after a while, in a line
-// "back RANK NANOSECONDS".
-inline constexpr char kPauseDescriptorVariable[] = "GRAPEVINE_PAUSE_FD";
+// For every node, where the launcher listens (LaunchOptions::listens): it asks to be stopped for a
+// while, in a line "RANK NANOSECONDS"; or, before it kills itself, to be started again after a
+// while, in a line "back RANK NANOSECONDS"; or says, having been started in the place of another,
+// that it has come into the run: "in RANK".
+inline constexpr char kLauncherDescriptorVariable[] = "GRAPEVINE_LAUNCHER_FD";
 
 // For every node, where it is set: the folder in which rank 0's role is kept.
 inline constexpr char kRoleVariable[] = "GRAPEVINE_ROLE_FOLDER";
@@ -52,7 +53,7 @@ struct LaunchOptions {
   bool pin_cpus = false;
   // Nodes may ask to be stopped (SIGSTOP) for a while, and go on afterwards (SIGCONT); or to be
   // started again.
-  bool pauses = false;
+  bool listens = false;
 };
 
 struct LaunchSinks {

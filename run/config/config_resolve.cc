@@ -227,7 +227,7 @@ absl::Status CheckChoices(const ResolvedConfig& resolved) {
       {"precision", {"fp32", "tf32", "bf16", "fp16"}},
       {"log_level", {"debug", "info", "warning", "error"}},
       {"log_format", {"text", "json"}},
-      {"on_failure", {"end", "shrink"}},
+      {"on_failure", {"auto", "end", "shrink"}},
       {"network_model", {"auto", "nic", "queue", "packets", "packets:control=reno", "flow"}}};
   for (const ChoiceRule& rule : rules) {
     const std::string value = FieldText(ConfigFieldNamed(rule.field), resolved.config);
@@ -341,7 +341,7 @@ absl::Status CheckSurvivors(const ResolvedConfig& resolved) {
     return UsageError(absl::StrCat(Culprit(resolved, "min_nodes"), ": the run has ", config.nodes(),
                                    " nodes (--nodes); no more can be left"));
   }
-  if (config.on_failure() == "shrink") return absl::OkStatus();
+  if (config.on_failure() != "end") return absl::OkStatus();
   for (const char* field : {"min_nodes", "max_restarts", "join"}) {
     const bool given = field == std::string_view("min_nodes") ? config.min_nodes() != 1
                        : field == std::string_view("join")    ? config.join()
@@ -391,17 +391,17 @@ absl::Status CheckRecord(const ResolvedConfig& resolved) {
 
 absl::Status CheckGoingOn(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  if (config.on_failure() == "end" || !config.has_record()) return absl::OkStatus();
+  if (config.on_failure() != "shrink" || !config.has_record()) return absl::OkStatus();
   return UsageError(absl::StrCat(Culprit(resolved, "record"),
                                  ": a replay knows all nodes from the beginning to the end; drop "
-                                 "it, or --on-failure"));
+                                 "it, or take --on-failure=end"));
 }
 
 // Rank 0 agrees with all nodes on a round to save after, or on one to go on from, and not on both.
 absl::Status CheckSavingOfSurvivors(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
   int64_t rounds = 0;
-  if (config.on_failure() == "end" || !config.has_checkpoint_every() ||
+  if (config.on_failure() != "shrink" || !config.has_checkpoint_every() ||
       absl::SimpleAtoi(config.checkpoint_every(), &rounds)) {
     return absl::OkStatus();
   }

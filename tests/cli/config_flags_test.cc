@@ -17,7 +17,7 @@ std::string ErrorOf(const std::string& name) {
 TEST(CheckVariables, ThoseThatSomebodyReadsAreKnown) {
   for (const char* name : {"GRAPEVINE_BATCH", "GRAPEVINE_PEER_TIMEOUT", "GRAPEVINE_VERSION",
                            "GRAPEVINE_TOKEN", "GRAPEVINE_PORT_FD", "GRAPEVINE_PROGRESS_FD",
-                           "GRAPEVINE_PAUSE_FD", "GRAPEVINE_DATA", "GRAPEVINE_CUDA"}) {
+                           "GRAPEVINE_LAUNCHER_FD", "GRAPEVINE_DATA", "GRAPEVINE_CUDA"}) {
     EXPECT_EQ(ErrorOf(name), "no error") << name;
   }
 }

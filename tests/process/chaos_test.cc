@@ -133,8 +133,9 @@ class Ending : public ::testing::TestWithParam<Fatal> {};
 TEST_P(Ending, HasOneVerdictInBothWorlds) {
   const ScratchFolder folder;
   for (const char* command : {"sim", "train"}) {
-    const Ended run =
-        RunGrapevine(Under(CommandOf(command, "dpsgd", folder.File(command)), {GetParam().fault}));
+    std::vector<std::string> ending = CommandOf(command, "dpsgd", folder.File(command));
+    ending.push_back("--on-failure=end");
+    const Ended run = RunGrapevine(Under(ending, {GetParam().fault}));
     EXPECT_EQ(run.exit_code, GetParam().exit_code) << run.output;
     EXPECT_THAT(run.output, HasSubstr(GetParam().culprit)) << command;
     EXPECT_THAT(FileText(folder.File(command) + "/chaos.jsonl"), HasSubstr(GetParam().fault));

@@ -294,8 +294,9 @@ TEST(Cluster, ForeignClientsDoNotDisturbTheRun) {
 TEST(Cluster, APeerThatCannotBeReachedIsNamedWithItsAddress) {
   const ScratchFolder folder;
   const int port = FreePort();
-  std::vector<std::string> flags = {"--model=phantom:1MB", "--compute=5ms", "--rounds=100000",
-                                    "--peer-timeout=1s", "--rendezvous-timeout=4s"};
+  std::vector<std::string> flags = {"--model=phantom:1MB",     "--compute=5ms",
+                                    "--rounds=100000",         "--peer-timeout=1s",
+                                    "--rendezvous-timeout=4s", "--on-failure=end"};
   GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
   // Nobody listens there: as behind a firewall that rejects.
   GrapevineProcess one(Node(1, port, folder.File("run"), With(flags, "--advertise=127.0.0.1:1")));

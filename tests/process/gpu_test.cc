@@ -99,6 +99,7 @@ class FailingGpu : public ::testing::Test {
       std::vector<std::string> arguments = {"node",
                                             "--rank=" + std::to_string(rank),
                                             "--world-size=3",
+                                            "--on-failure=end",
                                             "--master-addr=127.0.0.1",
                                             "--master-port=" + port,
                                             "--out=" + folder_.File("run"),

@@ -54,7 +54,8 @@ class LossOfProcess : public ::testing::Test {
 
   ScratchFolder folder_;
   GrapevineProcess run_{{"train", "-n", "3", "--model=phantom:1MB", "--compute=5ms",
-                         "--rounds=100000", "--peer-timeout=2s", "--out", folder_.File("run")}};
+                         "--rounds=100000", "--peer-timeout=2s", "--on-failure=end", "--out",
+                         folder_.File("run")}};
 };
 
 // By the end of its connection; where that is not read within half of --peer-timeout, on a
@@ -129,8 +130,8 @@ TEST(Evaluation, TerminationDoesNotWaitForIt) {
   const ScratchFolder folder;
   GrapevineProcess run({"train", "-n", "2", "--model=resnet20",
                         "--data=synthetic:train=64:test=100000", "--rounds=20",
-                        "--eval-every=0.0625", "--batch=2", "--peer-timeout=2s", "--out",
-                        folder.File("run")});
+                        "--eval-every=0.0625", "--batch=2", "--peer-timeout=2s", "--on-failure=end",
+                        "--out", folder.File("run")});
   ASSERT_TRUE(run.AwaitOutput("evaluating, while rank 1 waits for it")) << run.output();
   ASSERT_EQ(kill(run.Node(0), SIGTERM), 0);
   EXPECT_EQ(run.Await(), 128 + SIGTERM) << run.output();
@@ -217,7 +218,8 @@ class LossOfLearner : public ::testing::Test {
   ScratchFolder folder_;
   GrapevineProcess run_{{"train", "-n", "3", "--model=lenet5",
                          "--data=synthetic:train=6000:test=8000", "--rounds=3", "--log-every=1",
-                         "--log-level=info", "--peer-timeout=15s", "--out", folder_.File("run")}};
+                         "--log-level=info", "--peer-timeout=15s", "--on-failure=end", "--out",
+                         folder_.File("run")}};
 };
 
 TEST_F(LossOfLearner, ANodeThatIsStoppedOnceItHasTrainedIsKilledAndNamed) {

@@ -138,7 +138,8 @@ TEST(Output, InJsonEveryLineIsAnObject) {
 TEST(Output, InJsonErrorsAreObjectsToo) {
   const ScratchFolder folder;
   GrapevineProcess run({"train", "-n", "3", "--model=phantom:1MB", "--compute=5ms",
-                        "--rounds=100000", "--log-format=json", "--out=" + folder.File("run")});
+                        "--rounds=100000", "--log-format=json", "--on-failure=end",
+                        "--out=" + folder.File("run")});
   ASSERT_TRUE(run.AwaitOutput("\"round\":3,")) << run.output();
   ASSERT_EQ(kill(run.Node(1), SIGKILL), 0);
   EXPECT_EQ(run.Await(), kPeerLost);

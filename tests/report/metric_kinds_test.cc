@@ -58,7 +58,7 @@ TEST_F(MetricKindsTest, ShowLossAndLivingNodesOverTime) {
   WriteRun(folder_ + "/shrinks", "nodes: 4 on_failure: \"shrink\"",
            "{\"round\":1,\"epoch\":1,\"time_s\":1,\"test_loss\":2}\n"
            "{\"round\":2,\"epoch\":2,\"time_s\":2,\"test_loss\":1.5,\"living\":3}\n");
-  WriteRun(folder_ + "/whole", "nodes: 4",
+  WriteRun(folder_ + "/whole", "nodes: 4 on_failure: \"end\"",
            "{\"round\":1,\"epoch\":1,\"time_s\":1,\"test_loss\":1}\n");
   EXPECT_EQ(*Numbers("survival"),
             "curve,time (s),y,value\n"

@@ -209,6 +209,37 @@ TEST_F(RoleInFolder, StaysWithWhoHasIt) {
   EXPECT_THAT(std::string(settled.status().message()), HasSubstr("its role is still taken"));
 }
 
+// Nobody withdraws it: the lease of a process that is gone is given up by those it leaves behind.
+TEST_F(RoleInFolder, OfAProcessThatIsGoneIsTakenBeforeItsLeaseLapses) {
+  StoreDiscovery zero(store_, {.key = "coordinator",
+                               .time_to_live = std::chrono::hours(1),
+                               .probe = listeners_.Probe(),
+                               .own_names = {"node1"}});
+  ASSERT_TRUE(zero.Announce({.run_id = "17", .advertised = {"", 7}}, InTime(), GoOn).ok());
+  const auto one = Member(), two = Member();
+  MovingRole::Candidate first = Candidate(1, 0), second = Candidate(2, 0);
+  first.gone = second.gone = true;
+  EXPECT_TRUE(HolderIn(one->Settle(first, InTime(), GoOn)).own);
+  // Nor is that of its successor given up for it.
+  const MovingRole::Holder found = HolderIn(two->Settle(second, InTime(), GoOn));
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_FALSE(found.own);
+}
+
+// As when what refuses connections is not the process: it lives, and keeps its role or hears so.
+TEST_F(RoleInFolder, OfAProcessThatLivesAllTheSameIsItsOwnOrAnothers) {
+  const auto zero = Begun(), one = Member();
+  std::promise<absl::Status> superseded;
+  zero->OnSuperseded([&](const absl::Status& why) { superseded.set_value(why); });
+  MovingRole::Candidate candidate = Candidate(1, 0);
+  candidate.gone = true;
+  const MovingRole::Holder holder = HolderIn(one->Settle(candidate, InTime(), GoOn));
+  EXPECT_EQ(holder.rank, holder.own ? 1 : 0);
+  if (!holder.own) return;
+  auto told = superseded.get_future();
+  EXPECT_EQ(told.wait_for(minutes(1)), std::future_status::ready);
+}
+
 TEST_F(RoleInFolder, GoesToOneOfSeveralAndFromThereToAnother) {
   std::vector<std::unique_ptr<StoreDiscovery>> members;
   for (int i = 0; i < 4; ++i) members.push_back(Member());

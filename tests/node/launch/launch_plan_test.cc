@@ -621,14 +621,44 @@ TEST(LaunchPlan, ItIsNotOverWhileOneIsToComeBack) {
   LaunchPlan plan = TwoThatSurvive(0, /*role_moves=*/true);
   plan.OnReturn(1, milliseconds(500));
   plan.OnEnded(1, Killed(SIGKILL), At(100));
-  plan.OnEnded(0, Killed(SIGKILL), At(200));
   EXPECT_FALSE(plan.over());
-  EXPECT_EQ(plan.deadline(), At(600));
   EXPECT_EQ(plan.next_restart(At(600)), 1);
   plan.OnRestarted(1, 20);
+  plan.OnCameIn(1);
+  plan.OnEnded(0, Killed(SIGKILL), At(650));
   EXPECT_FALSE(plan.over());
   plan.OnEnded(1, 0, At(700));
   EXPECT_TRUE(plan.over());
+  EXPECT_TRUE(plan.Outcome().ok()) << plan.Outcome();
+}
+
+// Who comes back finds nobody, and would look for as long as --rendezvous-timeout, again and again.
+TEST(LaunchPlan, ARunThatNobodyIsLeftInIsOver) {
+  using Signals = std::vector<std::pair<Rank, int>>;
+  LaunchPlan awaiting = TwoThatSurvive(5, /*role_moves=*/true);
+  awaiting.OnEnded(1, Killed(SIGKILL), At(100));
+  awaiting.OnEnded(0, Killed(SIGKILL), At(200));
+  EXPECT_TRUE(awaiting.over());
+  EXPECT_FALSE(awaiting.next_restart(At(5000)).has_value());
+  EXPECT_EQ(FailureOf(awaiting.Outcome()), Failure::kPeerLost);
+  EXPECT_THAT(std::string(awaiting.Outcome().message()), HasSubstr("nobody is left"));
+
+  LaunchPlan coming = TwoThatSurvive(5, /*role_moves=*/true);
+  coming.OnEnded(1, Killed(SIGKILL), At(100));
+  coming.OnRestarted(1, 20);
+  coming.OnCameIn(-1);
+  coming.OnCameIn(2);
+  coming.OnEnded(0, Killed(SIGKILL), At(1200));
+  EXPECT_EQ(SignalsAt(coming, At(1200)), (Signals{{1, SIGTERM}}));
+  coming.OnEnded(1, Exited(143), At(1300));
+  EXPECT_TRUE(coming.over());
+  EXPECT_THAT(std::string(coming.Outcome().message()), HasSubstr("nobody is left"));
+
+  LaunchPlan without = TwoThatSurvive(0, /*role_moves=*/true);
+  without.OnEnded(1, Killed(SIGKILL), At(100));
+  without.OnEnded(0, Killed(SIGKILL), At(200));
+  EXPECT_TRUE(without.over());
+  EXPECT_THAT(std::string(without.Outcome().message()), HasSubstr("was killed by signal 9"));
 }
 
 TEST(LaunchPlan, WhoeverIsLostWhenTheLaunchEnds) {

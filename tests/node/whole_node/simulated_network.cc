@@ -136,20 +136,20 @@ SimulatedNetwork::~SimulatedNetwork() {
 }
 
 void SimulatedNetwork::Listen(Process* process, const std::string& service, Accept accept) {
-  listening_[{process->rank(), service}] = std::move(accept);
+  listening_[{process, service}] = std::move(accept);
 }
 
 std::shared_ptr<Connection> SimulatedNetwork::Connect(Process* caller, Process* called,
                                                       const std::string& service, size_t window) {
   auto connection = std::make_shared<Connection>(this, caller, called, service, window);
   connections_.push_back(connection);
-  const std::pair key(called->rank(), service);
+  const std::pair<const Process*, std::string> key(called, service);
   const SteadyTime starts =
       std::max(time_->now(), PartitionedUntil(caller->rank(), called->rank()));
   if (starts == SteadyTime::max()) return connection;
   time_->At(starts + Latency(caller->rank(), called->rank()), [this, connection, called, key] {
     const auto cut =
-        cuts_.find({Pair(connection->rank(Connection::End::kCaller), key.first), key.second});
+        cuts_.find({Pair(connection->rank(Connection::End::kCaller), called->rank()), key.second});
     const bool refused = cut != cuts_.end() && cut->second > time_->now();
     if (refused || !called->alive() || !listening_.contains(key)) {
       return connection->BreakFrom(Connection::End::kCalled,

@@ -144,7 +144,7 @@ class SimulatedNetwork {
   const Options options_;
   KeyedRandom random_;
   VirtualTime* const time_;
-  std::map<std::pair<Rank, std::string>, Accept> listening_;
+  std::map<std::pair<const Process*, std::string>, Accept> listening_;
   std::map<std::pair<Rank, Rank>, SteadyTime> partitions_;
   std::map<std::pair<std::pair<Rank, Rank>, std::string>, SteadyTime> cuts_;
   std::vector<std::weak_ptr<Connection>> connections_;

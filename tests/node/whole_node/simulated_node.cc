@@ -424,7 +424,8 @@ void SimulatedNode::SeekCoordinator() {
   }
   const std::optional<SimulatedStore::Holder> holder = world_->store->holder();
   if (holder && holder->fence > last_fence_) return GoOnWith(*holder);
-  if (!holder) return TakeRole();
+  if (holder && line_->gone()) world_->store->Release(holder->fence);
+  if (!world_->store->holder()) return TakeRole();
   if (now() >= seek_until_) {
     seeking_ = false;
     return GiveUpCoordinator();
