@@ -6,7 +6,6 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "base/units.h"
-#include "experiment/core/failure_policy.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/threaded_run.h"
@@ -38,7 +37,6 @@ absl::StatusOr<std::unique_ptr<Experiment>> WithMeasuredGradients(const Experime
 absl::StatusOr<std::unique_ptr<Experiment>> MakeExperiment(
     const std::map<std::string, std::string>& settings) {
   ASSIGN_OR_RETURN(ResolvedConfig resolved, ResolveConfig({.flags = settings}));
-  SettleFailurePolicy(&resolved.config);
   if (!settings.contains("memory_bandwidth")) {
     ASSIGN_OR_RETURN(const auto measured, MeasuredMemoryBandwidth(resolved.config));
     if (measured) resolved.config.set_memory_bandwidth(*measured);

@@ -76,9 +76,8 @@ class SignalDescriptor {
   const sigset_t previous_;
 };
 
-// While one lives, threads that its thread starts take no signals for as long as they live: a
-// signal of the process goes to any thread that does not block it, and would pass by a
-// SignalDescriptor.
+// Threads that its thread starts while one lives never take a signal: one that is sent to the
+// process goes to any thread that does not block it, and would pass by a SignalDescriptor.
 class SignalsAreForOthers {
  public:
   SignalsAreForOthers();

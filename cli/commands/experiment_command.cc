@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/logging.h"
-#include "experiment/core/failure_policy.h"
 #include "run/config/resolved_config.h"
 
 namespace grapevine {
@@ -15,7 +14,6 @@ namespace {
 
 absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBody& body) {
   ASSIGN_OR_RETURN(ResolvedConfig resolved, flags.Resolve());
-  SettleFailurePolicy(&resolved.config);
   ConfigureLogging(resolved.config);
   if (resolved.config.log_format() == "json") UseJsonLines(std::cout, "info");
   if (absl::Status status = body(resolved, dry_run); !status.ok()) {
@@ -28,7 +26,6 @@ absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBo
 absl::Status CarryOutSweep(const ConfigFlags& flags, bool dry_run, const SweepBody& body,
                            const std::optional<std::string>& rounds) {
   ASSIGN_OR_RETURN(std::vector<SweepCell> cells, flags.ResolveSweep(rounds));
-  for (SweepCell& cell : cells) SettleFailurePolicy(&cell.resolved.config);
   ConfigureLogging(cells.front().resolved.config);
   if (absl::Status status = body(cells, dry_run); !status.ok()) {
     return NamingOrigin(cells.front().resolved, status);

@@ -25,6 +25,7 @@
 #include "cli/terminal/run_text.h"
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/failure_policy.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/core/setting_checks.h"
 #include "experiment/real/node_addresses.h"
@@ -129,6 +130,7 @@ std::string OfRank(const std::string& file, Rank rank) {
 absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity,
                                        const NodeAddresses& addresses,
                                        const CoordinatorPlace& place, std::string token) {
+  const SignalsAreForOthers meanwhile;  // with a store come threads
   NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
   options.joins = config.join();
   options.session.run_id = NewRunId();
@@ -150,8 +152,7 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
                                  .token = options.session.token,
                                  .peer_timeout = ResolvedTimeout(config.peer_timeout()),
                                  .loopback_only = !exposed,
-                                 .role_moves = config.on_failure() == "shrink"};
-  const SignalsAreForOthers meanwhile;  // with a store come threads
+                                 .role_moves = GoesOnWithoutTheLost(config)};
   ASSIGN_OR_RETURN(options.session.discovery, MakeDiscovery(place, looking));
   const char* const folder = std::getenv(kRoleVariable);
   options.session.role = Launched() && folder != nullptr && looking.role_moves
@@ -166,7 +167,7 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   }
   options.session.credentials = std::move(credentials);
   options.launcher = InheritedDescriptor(kLauncherDescriptorVariable);
-  options.on_joined = [rank = options.rank, launcher = options.launcher] {
+  options.on_begun = [rank = options.rank, launcher = options.launcher] {
     if (launcher) TellLauncher(*launcher, absl::StrCat("in ", rank));
   };
   options.on_listening = [](const HostAddress& address) {

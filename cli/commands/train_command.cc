@@ -30,6 +30,7 @@
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_problem.h"
+#include "experiment/core/failure_policy.h"
 #include "experiment/core/other_nodes.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/core/run_plan.h"
@@ -118,13 +119,13 @@ absl::Status LaunchNodes(const Config& config, bool role_moves, const std::strin
                           .finish_timeout = ResolvedTimeout(config.step_timeout()),
                           .saving_grace = saving,
                           .echo = kTerminationEcho,
-                          .survives = config.on_failure() == "shrink",
+                          .survives = GoesOnWithoutTheLost(config),
                           .role_moves = role_moves,
                           .max_restarts = config.max_restarts()},
                  .arguments = NodeArguments(config, run),
                  .join_arguments = {"--join"},
                  .environment = environment,
-                 .listens = config.chaos_size() > 0 || config.max_restarts() > 0},
+                 .hears_nodes = config.chaos_size() > 0 || GoesOnWithoutTheLost(config)},
                 {.on_line =
                      [&](Rank rank, bool errors, std::string_view line) {
                        // Said once, by the launcher, instead of by every node.

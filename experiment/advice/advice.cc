@@ -165,7 +165,10 @@ absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config confi
                                         const AdviceRunOptions& options) {
   config.set_topology(candidate.topology);
   config.set_algorithm(candidate.algorithm);
-  config.set_on_failure("auto");  // what fits it
+  config.set_on_failure("end");  // which changes no time
+  config.clear_min_nodes();
+  config.clear_max_restarts();
+  config.clear_join();
   Contender contender{.candidate = candidate, .timing = Timing(candidate, config)};
   contender.timing.interrupted = options.interrupted;
   config.clear_epochs();

@@ -98,7 +98,7 @@ class Experiment {
                                                                     ViewMixing* views) const;
   // Whether nodes go on without those that are lost (--on-failure=shrink), and the graph and
   // weights of those who do, one of each run.
-  bool shrinks() const { return config_.on_failure() == "shrink"; }
+  bool shrinks() const { return GoesOnWithoutTheLost(config_); }
   std::unique_ptr<ViewMixing> NewViews() const;
   // Whether another node may take over rank 0's role then: not where how the batch grows depends on
   // all evaluations, or checkpoints are rank 0's business.
@@ -114,7 +114,7 @@ class Experiment {
   int WindowFor(Rank rank) const;
 
  private:
-  explicit Experiment(Config config) : config_(std::move(config)) { SettleFailurePolicy(&config_); }
+  explicit Experiment(Config config) : config_(std::move(config)) {}
 
   absl::Status BuildRoles();
   absl::Status BuildGraph();

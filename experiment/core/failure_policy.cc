@@ -10,12 +10,18 @@
 namespace grapevine {
 namespace {
 
-bool KeepsAllNodes(const Config& config) {
-  return config.has_checkpoint_every() || config.has_resume() || config.has_record();
+// What keeps something of all nodes, if anything does.
+std::string KeepsAllNodes(const Config& config) {
+  if (config.has_checkpoint_every()) return "--checkpoint-every";
+  if (config.has_resume()) return "--resume";
+  return config.has_record() ? "--record" : "";
 }
 
-bool AsksToGoOn(const Config& config) {
-  return config.min_nodes() != 1 || config.max_restarts() > 0 || config.join();
+// What asks to go on, where --on-failure does not say it.
+std::string AsksToGoOn(const Config& config) {
+  if (config.min_nodes() != 1) return absl::StrCat("--min-nodes=", config.min_nodes());
+  if (config.max_restarts() > 0) return absl::StrCat("--max-restarts=", config.max_restarts());
+  return config.join() ? "--join" : "";
 }
 
 // What asks for newcomers, if anything does.
@@ -48,19 +54,25 @@ absl::Status CheckNewcomers(const Config& config, const FaultSchedule& faults) {
 
 }  // namespace
 
-void SettleFailurePolicy(Config* config) {
-  if (config->on_failure() != "auto") return;
-  const bool fits = TakesNewcomers(config->algorithm()) && !KeepsAllNodes(*config);
-  config->set_on_failure(fits || AsksToGoOn(*config) ? "shrink" : "end");
+bool GoesOnWithoutTheLost(const Config& config) {
+  if (config.on_failure() != "auto") return config.on_failure() == "shrink";
+  if (!KeepsAllNodes(config).empty()) return false;
+  return TakesNewcomers(config.algorithm()) || !AsksToGoOn(config).empty();
 }
 
 absl::Status CheckFailurePolicy(const Config& config, const FaultSchedule& faults) {
-  if (config.on_failure() != "shrink") return absl::OkStatus();
+  const std::string asked =
+      config.on_failure() == "auto" ? AsksToGoOn(config) : "--on-failure=shrink";
+  if (!GoesOnWithoutTheLost(config)) {
+    if (config.on_failure() == "end" || asked.empty()) return absl::OkStatus();
+    return UsageError(absl::StrCat(asked, ": a run with ", KeepsAllNodes(config),
+                                   " ends when a node is lost; add --on-failure=shrink, or drop "
+                                   "one of the two"));
+  }
   if (IsResilient(config.algorithm())) return CheckNewcomers(config, faults);
-  return UsageError(
-      absl::StrCat("--on-failure=shrink: the nodes of --algorithm=", config.algorithm(),
-                   " cannot go on when one of them is lost; those of ",
-                   absl::StrJoin(ResilientAlgorithms(), ", "), " can, or take --on-failure=end"));
+  return UsageError(absl::StrCat(asked, ": the nodes of --algorithm=", config.algorithm(),
+                                 " cannot go on when one of them is lost; those of ",
+                                 absl::StrJoin(ResilientAlgorithms(), ", "), " can; drop it"));
 }
 
 }  // namespace grapevine

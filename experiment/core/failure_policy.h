@@ -1,4 +1,4 @@
-// What becomes of a run when a node is lost: --on-failure, and what fits for each algorithm.
+// What becomes of a run when a node is lost: --on-failure, and what fits where that is auto.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_FAILURE_POLICY_H_
@@ -10,13 +10,13 @@
 
 namespace grapevine {
 
-// Replaces --on-failure=auto. Gossip goes on without the lost (shrink); so does any other run that
-// says so by --min-nodes, --max-restarts or --join. A run ends (end) whose checkpoints or record
-// are of all its nodes, and one of any other algorithm.
-void SettleFailurePolicy(Config* config);
+// Whether the others go on without a node that is lost. Of auto, which files keep, since what fits
+// follows from the other settings: a run whose checkpoints or record are of all its nodes ends;
+// else gossip goes on, and so does what asks for it by --min-nodes, --max-restarts or --join.
+bool GoesOnWithoutTheLost(const Config& config);
 
 // kUsage where the nodes of the algorithm cannot go on without the lost, or nobody can come into
-// the run though something asks for it.
+// the run, though something asks for it: the message names what does.
 absl::Status CheckFailurePolicy(const Config& config, const FaultSchedule& faults);
 
 }  // namespace grapevine

@@ -139,7 +139,7 @@ absl::StatusOr<std::optional<CheckpointInterval>> CheckpointsOf(const Experiment
 }
 
 bool SavesBeforeItEnds(const Config& config) {
-  return config.has_checkpoint_every() && config.on_failure() == "end";
+  return config.has_checkpoint_every() && !GoesOnWithoutTheLost(config);
 }
 
 std::function<bool(Round)> SavedRounds(const std::optional<CheckpointInterval>& every) {

@@ -529,11 +529,11 @@ void NodeRun::OnJoined(const std::vector<View>& views, std::chrono::nanoseconds 
   begin_ = views.back().from;
   elapsed_before_ = since_start;
   for (const View& view : views) course_->GoOn(view);
-  if (options_.on_joined) options_.on_joined();
 }
 
 // Not earlier: if the nodes share a file system, rank 0 creates the folder above.
 absl::Status NodeRun::OnStart() {
+  if (options_.on_begun) options_.on_begun();
   start_ = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const std::string folder, NodeFolder());
   ASSIGN_OR_RETURN(node_metrics_, LineFile::Open(MetricsPath(folder)));

@@ -51,8 +51,8 @@ struct NodeRunOptions {
   bool joins = false;
   // Where a launcher hears what this process wants of it (--chaos).
   std::optional<int> launcher = std::nullopt;
-  // It has come into a run that was under way.
-  std::function<void()> on_joined = {};
+  // It has come into the run, which has begun or is under way.
+  std::function<void()> on_begun = {};
   std::function<absl::Status(const HostAddress&)> on_listening;
   // Where this node has rank 0's role: receives every measurement of the run.
   std::function<void(const RunMetrics&)> on_metrics;

@@ -951,11 +951,17 @@ void Coordinator::JudgeSlow() {
 void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message) {
   if (culprit == self()) return LoseSelf(failure, message);
   if (!agreement_) return Abort(culprit, failure, message);
-  const auto left = static_cast<Rank>(members_.size()) - 1;
-  if (left >= options_.min_nodes) return LeaveOut(culprit, failure, message);
-  Abort(culprit, failure,
-        absl::StrCat(message, "; ", left, " of ", world_size(), " nodes are left, fewer than ",
-                     "--min-nodes=", options_.min_nodes));
+  if (EnoughAreLeft()) return LeaveOut(culprit, failure, message);
+  Abort(culprit, failure, absl::StrCat(message, "; ", TooFew()));
+}
+
+bool Coordinator::EnoughAreLeft() const {
+  return static_cast<Rank>(members_.size()) - 1 >= options_.min_nodes;
+}
+
+std::string Coordinator::TooFew() const {
+  return absl::StrCat(members_.size() - 1, " of ", world_size(), " nodes are left, fewer than ",
+                      "--min-nodes=", options_.min_nodes);
 }
 
 // `message` may be of an accusation, which goes with the culprit.
@@ -986,7 +992,10 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
 }
 
 void Coordinator::LoseSelf(Failure failure, const std::string& message) {
-  options_.role_moves ? Resign(failure, message) : Abort(self(), failure, message);
+  if (!options_.role_moves) return Abort(self(), failure, message);
+  const bool alone = members_.size() < 2;
+  if (alone || EnoughAreLeft()) return Resign(failure, message);
+  Abort(self(), failure, absl::StrCat(message, "; ", TooFew()));
 }
 
 void Coordinator::Resign(Failure failure, const std::string& message) {

@@ -290,6 +290,9 @@ class Coordinator {
   // The run ends, or goes on without the culprit.
   void Lose(Rank culprit, Failure failure, const std::string& message);
   void LeaveOut(Rank lost, Failure failure, const std::string& message);
+  // Whether those who are there without one of them would go on.
+  bool EnoughAreLeft() const;
+  std::string TooFew() const;  // phrased to follow why one is lost
   void Abort(Rank culprit, Failure failure, const std::string& message);
   // This coordinator's node goes, and says so to itself alone.
   void Resign(Failure failure, const std::string& message);

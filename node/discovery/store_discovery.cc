@@ -309,25 +309,26 @@ absl::StatusOr<std::optional<MovingRole::Over>> StoreDiscovery::LookForEnd(
                           FailureFromNumber(end.failure()))};
 }
 
-absl::StatusOr<std::optional<MovingRole::Settled>> StoreDiscovery::LookForHolder(
-    const Candidate& candidate, StoreRevision* seen, LeaseId* abandoned, Deadline deadline) {
+absl::StatusOr<StoreDiscovery::Seen> StoreDiscovery::LookForHolder(const Candidate& candidate,
+                                                                   Deadline deadline) {
   ASSIGN_OR_RETURN(std::optional<Over> over, LookForEnd(candidate.run_id, deadline));
-  if (over) return *std::move(over);
+  if (over) return Seen{.settled = *std::move(over)};
   ASSIGN_OR_RETURN(const std::optional<StoredValue> found,
                    store_->Get(options_.key, Soon(deadline, kAnswer)));
-  *seen = RevisionOf(found);
-  if (!found) return std::nullopt;
+  Seen seen{.revision = RevisionOf(found)};
+  if (!found) return seen;
   const absl::StatusOr<CoordinatorAnnouncement> announcement =
       DecodeAnnouncement(found->value, options_.token);
-  if (!announcement.ok() || announcement->run_id != candidate.run_id) return std::nullopt;
+  if (!announcement.ok() || announcement->run_id != candidate.run_id) return seen;
   MutexLock lock(mutex_);
   const bool is_new = known_ == 0 ? announcement->rank != candidate.lost : found->created > known_;
+  if (is_new || candidate.gone) known_ = found->created;
   if (is_new) {
-    known_ = found->created;
-    return Holder{.rank = announcement->rank, .own = false};
+    seen.settled = Holder{.rank = announcement->rank, .own = false};
+  } else if (candidate.gone) {
+    seen.abandoned = found->lease;
   }
-  if (candidate.gone && *abandoned == 0) *abandoned = found->lease;
-  return std::nullopt;
+  return seen;
 }
 
 absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& candidate,
@@ -341,29 +342,31 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
   const Deadline begin = steady_clock::now();
   while (true) {
     RETURN_IF_ERROR(interrupted());
-    StoreRevision seen = 0;
-    LeaseId abandoned = 0;
-    absl::StatusOr<std::optional<Settled>> found =
-        LookForHolder(candidate, &seen, &abandoned, deadline);
-    if (found.ok() && *found) return **std::move(found);
-    // A holder that lives, after all, takes the role again, or hears who has.
-    if (abandoned != 0 && store_->Revoke(abandoned, Soon(deadline, kAnswer)).ok()) continue;
-    const bool vacant = found.ok() && seen == 0;
+    absl::StatusOr<Seen> seen = LookForHolder(candidate, deadline);
+    if (seen.ok() && seen->settled) return *std::move(seen->settled);
+    // Should its holder live all the same, it takes the role again, or hears who has.
+    if (seen.ok() && seen->abandoned != 0 &&
+        store_->Revoke(seen->abandoned, Soon(deadline, kAnswer)).ok()) {
+      seen->revision = 0;
+    }
+    absl::Status trouble = seen.status();
+    const bool vacant = seen.ok() && seen->revision == 0;
     if (vacant && steady_clock::now() >= begin + candidate.delay) {
       const absl::StatusOr<HeldKey::Taken> taken =
           Take(own, /*waits=*/false, Soon(deadline, kAnswer), interrupted);
       if (taken.ok() && !taken->holder) return Holder{.rank = candidate.rank, .own = true};
       if (taken.ok()) continue;
-      found = taken.status();
+      trouble = taken.status();
     }
     if (steady_clock::now() + kRetry >= deadline) {
       return absl::UnavailableError(absl::StrCat(
           "its role is still taken, or cannot be taken, in ", place_,
-          found.ok() ? "" : absl::StrCat(" (", std::string(found.status().message()), ")")));
+          trouble.ok() ? "" : absl::StrCat(" (", std::string(trouble.message()), ")")));
     }
+    const StoreRevision known = seen.ok() ? seen->revision : 0;
     const absl::Status waited =
         vacant ? absl::UnavailableError("others have the precedence")
-               : store_->AwaitChange(options_.key, seen, Soon(deadline, kSlice)).status();
+               : store_->AwaitChange(options_.key, known, Soon(deadline, kSlice)).status();
     if (!waited.ok()) std::this_thread::sleep_for(kPrecedence);
   }
 }

@@ -97,11 +97,12 @@ class StoreDiscovery final : public Discovery, public MovingRole {
   HeldKeyOptions Holding(const CoordinatorAnnouncement& announcement);
   absl::StatusOr<HeldKey::Taken> Take(const CoordinatorAnnouncement& announcement, bool waits,
                                       Deadline deadline, const Interrupted& interrupted);
-  // Of a candidate: who has the role by now, or how the run has ended; none: the one before, or
-  // nobody, as `seen` says. `abandoned`: the lease of one that is gone, if it has not lapsed.
-  absl::StatusOr<std::optional<Settled>> LookForHolder(const Candidate& candidate,
-                                                       StoreRevision* seen, LeaseId* abandoned,
-                                                       Deadline deadline);
+  struct Seen {
+    std::optional<Settled> settled;  // who has the role by now, or how the run has ended
+    StoreRevision revision = 0;      // of what is there; 0: nobody has it
+    LeaseId abandoned = 0;           // of one that is gone, whose lease has not lapsed
+  };
+  absl::StatusOr<Seen> LookForHolder(const Candidate& candidate, Deadline deadline);
   absl::StatusOr<std::optional<Over>> LookForEnd(const std::string& run_id, Deadline deadline);
   // On a thread of its own: takes the role again when it was lost.
   void KeepRole();

@@ -139,7 +139,7 @@ std::optional<Rank> LaunchPlan::next_restart(Time now) const {
 void LaunchPlan::OnRestarted(Rank rank, pid_t process) {
   Child& child = children_[static_cast<size_t>(rank)];
   const auto wish = child.returns ? child.returns : child.again;
-  child = {.process = process, .again = wish, .joined = true, .in = false};
+  child = {.process = process, .again = wish, .joined = true};
   std::erase_if(ends_, [rank](const ChildEnd& end) { return end.rank == rank; });
 }
 
@@ -150,13 +150,12 @@ void LaunchPlan::OnReturn(Rank rank, std::chrono::nanoseconds delay) {
 
 void LaunchPlan::OnCameIn(Rank rank) {
   if (rank < 0 || rank >= static_cast<Rank>(children_.size())) return;
-  children_[static_cast<size_t>(rank)].in = true;
+  children_[static_cast<size_t>(rank)].in = begun_ = true;
 }
 
 bool LaunchPlan::deserted() const {
   const auto is_in = [](const Child& child) { return child.in && !child.ended; };
-  return static_cast<Rank>(children_.size()) == options_.nodes && restarts() &&
-         std::ranges::none_of(children_, is_in);
+  return begun_ && restarts() && std::ranges::none_of(children_, is_in);
 }
 
 void LaunchPlan::PlanRestart(Child& child, Time now) {
@@ -222,9 +221,8 @@ void LaunchPlan::OnPause(Rank rank, std::chrono::nanoseconds duration, Time now)
 }
 
 bool LaunchPlan::Survives(const ChildEnd& end) const {
-  const bool begun = options_.role_moves && listening_;
   // One that came later could not come in, maybe: that is nobody else's failure.
-  return options_.survives && (end.rank != 0 || begun) &&
+  return options_.survives && begun_ && (end.rank != 0 || options_.role_moves) &&
          (end.joined || IsOfOneNode(FailureOfEnd(end)));
 }
 
@@ -236,6 +234,10 @@ void LaunchPlan::OnEnded(Rank rank, int wait_status, Time now) {
     PlanRestart(child, now);
     if (deserted() && !over()) OnFailure(Deserted(), now);
     return;
+  }
+  if (wait_status != 0 && !begun_ && options_.survives && rank != 0) {
+    PlanRestart(child, now);
+    if (child.restart_at != kNever) return;  // they wait for it
   }
   if (wait_status != 0) {
     BeginEnd(After(now, options_.grace));

@@ -105,7 +105,7 @@ class LaunchPlan {
   // A child is about to be killed at its own wish, and another to be started so much later
   // (--chaos).
   void OnReturn(Rank rank, std::chrono::nanoseconds delay);
-  // A child that was started in the place of another has come into the run.
+  // A child has come into the run: it has begun, or was under way.
   void OnCameIn(Rank rank);
   // A child has ended with waitpid's status.
   void OnEnded(Rank rank, int wait_status, Time now);
@@ -132,7 +132,7 @@ class LaunchPlan {
     std::optional<std::chrono::milliseconds> returns = {};  // likewise, once it has been killed
     std::optional<std::chrono::milliseconds> again = {};    // of one that has come for that
     bool joined = false;                                    // in the place of another
-    bool in = true;                                         // the run; of those, once they say so
+    bool in = false;                                        // the run
     Time restart_at = kNever;                               // of one that has ended
   };
 
@@ -144,7 +144,8 @@ class LaunchPlan {
   // Another process is to take the place of this child, which is lost.
   void PlanRestart(Child& child, Time now);
   bool restarts() const { return !ending() && finished_ == kNever; }
-  // Whether the others may go on without this child, which has not ended well.
+  // Whether the others may go on without this child, which has not ended well: not before the run
+  // has begun, for which they would wait.
   bool Survives(const ChildEnd& end) const;
   // Nobody is left in the run whom those who are still to come in would find.
   bool deserted() const;
@@ -168,6 +169,7 @@ class LaunchPlan {
   absl::Status own_failure_;
   int restarted_ = 0;  // that were not at the child's own wish
   bool listening_ = false;
+  bool begun_ = false;   // the run
   bool failed_ = false;  // a child or the launcher
   int interrupted_by_ = 0;
   Time interrupted_at_ = kNever;

@@ -79,7 +79,7 @@ class Launcher {
         cpus_(options.pin_cpus ? AllowedCpus() : std::vector<int>()),
         port_reader_([this](std::string_view line) { OnPort(line); }),
         progress_reader_([this](std::string_view line) { sinks_.on_progress(line); }),
-        wish_reader_([this](std::string_view line) { OnWish(line); }),
+        words_reader_([this](std::string_view line) { OnWords(line); }),
         plan_(options.plan, steady_clock::now()) {}
 
   absl::Status Run() {
@@ -103,8 +103,8 @@ class Launcher {
     ASSIGN_OR_RETURN(signals_, SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD}));
     ASSIGN_OR_RETURN(port_, OpenChannel());
     ASSIGN_OR_RETURN(progress_, OpenChannel());
-    if (options_.listens) {
-      ASSIGN_OR_RETURN(wishes_, OpenChannel());
+    if (options_.hears_nodes) {
+      ASSIGN_OR_RETURN(words_, OpenChannel());
     }
     return absl::OkStatus();
   }
@@ -168,7 +168,7 @@ class Launcher {
     environment["MASTER_PORT"] = master_port;
     environment[kLaunchedVariable] = "1";
     ChildCommand command{.executable = options_.executable, .arguments = std::move(arguments)};
-    if (options_.listens) inherited[kLauncherDescriptorVariable] = wishes_.write.get();
+    if (options_.hears_nodes) inherited[kLauncherDescriptorVariable] = words_.write.get();
     for (const auto& [variable, descriptor] : inherited) {
       environment[variable] = absl::StrCat(descriptor);
       command.inherited.push_back(descriptor);
@@ -201,7 +201,7 @@ class Launcher {
 
   static constexpr std::string_view kReturns = "back ", kIsIn = "in ";
   // As kLauncherDescriptorVariable says; untrusted.
-  void OnWish(std::string_view line) {
+  void OnWords(std::string_view line) {
     if (line.starts_with(kIsIn)) return OnCameIn(line.substr(kIsIn.size()));
     const bool returns = line.starts_with(kReturns);
     if (returns) line.remove_prefix(kReturns.size());
@@ -230,7 +230,7 @@ class Launcher {
     add(signals_->descriptor());
     add(port_.read.get());
     add(progress_.read.get());
-    add(wishes_.read.get());
+    add(words_.read.get());
     for (Child& child : children_) {
       add(child.process->output().get());
       add(child.process->errors().get());
@@ -254,7 +254,7 @@ class Launcher {
   void ReadAll() {
     port_reader_.Read(port_.read);
     progress_reader_.Read(progress_.read);
-    if (options_.listens) wish_reader_.Read(wishes_.read);
+    if (options_.hears_nodes) words_reader_.Read(words_.read);
     for (Child& child : children_) {
       child.output.Read(child.process->output());
       child.errors.Read(child.process->errors());
@@ -268,6 +268,7 @@ class Launcher {
       if (child.ended) continue;
       if (const std::optional<int> wait_status = child.process->Poll()) {
         child.ended = true;
+        if (options_.hears_nodes) words_reader_.Read(words_.read);  // its last words among them
         plan_.OnEnded(child.rank, *wait_status, now);
       } else {
         plan_.OnHeld(child.rank, child.process->Stopped(), now);
@@ -286,8 +287,8 @@ class Launcher {
   const LaunchSinks& sinks_;
   const std::vector<int> cpus_;
   std::unique_ptr<SignalDescriptor> signals_;
-  Channel port_, progress_, wishes_;
-  LineReader port_reader_, progress_reader_, wish_reader_;
+  Channel port_, progress_, words_;
+  LineReader port_reader_, progress_reader_, words_reader_;
   std::string master_port_;
   LaunchPlan plan_;
   std::vector<Child> children_;  // by rank

@@ -30,10 +30,10 @@ inline constexpr char kLaunchedVariable[] = "GRAPEVINE_LAUNCHED";
 // (LaunchPlanOptions), every node has the latter.
 inline constexpr char kPortDescriptorVariable[] = "GRAPEVINE_PORT_FD";
 inline constexpr char kProgressDescriptorVariable[] = "GRAPEVINE_PROGRESS_FD";
-// For every node, where the launcher listens (LaunchOptions::listens): it asks to be stopped for a
-// while, in a line "RANK NANOSECONDS"; or, before it kills itself, to be started again after a
-// while, in a line "back RANK NANOSECONDS"; or says, having been started in the place of another,
-// that it has come into the run: "in RANK".
+// For every node, where the launcher hears it (LaunchOptions::hears_nodes): it says that it has
+// come into the run, which has begun or is under way, in a line "in RANK"; asks to be stopped for a
+// while, "RANK NANOSECONDS"; or, before it kills itself, to be started again after a while, "back
+// RANK NANOSECONDS".
 inline constexpr char kLauncherDescriptorVariable[] = "GRAPEVINE_LAUNCHER_FD";
 
 // For every node, where it is set: the folder in which rank 0's role is kept.
@@ -51,9 +51,9 @@ struct LaunchOptions {
   // Rank r runs on the r-th core only, modulo their number. Off: the kernel knows better, unless
   // there are as many cores as nodes and nothing else runs.
   bool pin_cpus = false;
-  // Nodes may ask to be stopped (SIGSTOP) for a while, and go on afterwards (SIGCONT); or to be
-  // started again.
-  bool listens = false;
+  // Nodes say when they have come into the run, and may ask to be stopped (SIGSTOP) for a while,
+  // and go on afterwards (SIGCONT); or to be started again.
+  bool hears_nodes = false;
 };
 
 struct LaunchSinks {

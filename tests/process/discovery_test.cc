@@ -133,6 +133,13 @@ TEST_F(DiscoveryByNode, WhoIsToldToEndHasLeftAndTheOthersGoOn) {
   ExpectLeaves("file:" + folder_.File("rendezvous"));
 }
 
+TEST_F(DiscoveryByNode, WhoIsInterruptedSaysSoThoughTheOthersGoOn) {
+  const auto nodes = Training("file:" + folder_.File("rendezvous"));
+  nodes[2]->Signal(SIGINT);
+  EXPECT_EQ(nodes[2]->Await(), 130) << nodes[2]->output();
+  for (const int rank : {0, 1, 3}) EXPECT_EQ(nodes[rank]->Await(), 0) << nodes[rank]->output();
+}
+
 // Nobody is left to go on.
 TEST_F(DiscoveryByNode, TheLastOneThatIsToldToEndHasNotLeft) {
   const auto nodes = Training("file:" + folder_.File("rendezvous"));

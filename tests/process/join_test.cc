@@ -62,6 +62,21 @@ void ExpectThatBytesOnlyGrow(const std::string& metrics) {
   EXPECT_GT(last, 0);
 }
 
+// Nobody would be there to come in to, however often.
+TEST(Join, ARunWhoseNodesAllDieAtOnceIsOver) {
+  const ScratchFolder folder;
+  std::vector<std::string> command = Learners(folder.File("run"), {});
+  command.push_back("--max-restarts=100");
+  GrapevineProcess run(command);
+  ASSERT_TRUE(run.AwaitOutput("round 50/")) << run.output();
+  std::vector<pid_t> nodes;
+  for (int rank = 0; rank < 4; ++rank) nodes.push_back(run.Node(rank));
+  for (const pid_t node : nodes) ASSERT_EQ(kill(node, SIGKILL), 0);
+  EXPECT_EQ(run.Await(), kPeerLost) << run.output();
+  EXPECT_TRUE(run.AwaitNobody());
+  EXPECT_THAT(run.output(), HasSubstr("all nodes that were in the run are lost"));
+}
+
 TEST(Join, OneThatIsKilledComesBackAndLearnsWithTheOthers) {
   const ScratchFolder folder;
   const Ended run =

@@ -242,6 +242,23 @@ TEST_F(LossOfLearner, ANodeThatIsStoppedOnceItHasTrainedIsKilledAndNamed) {
                             "did, and was killed; it was stopped"));
 }
 
+// Though it would go on without a node later, nobody waits for one that died before it began.
+TEST(LossAtTheStart, EndsARunThatHasNotBegun) {
+  const ScratchFolder folder;
+  GrapevineProcess run({"train", "-n", "3", "--model=lenet5",
+                        "--data=synthetic:train=6000:test=8000", "--rounds=1000",
+                        "--peer-timeout=2s", "--out", folder.File("run")});
+  pid_t stopped = 0, killed = 0;
+  ASSERT_TRUE(Eventually([&] { return (stopped = run.Node(1)) != 0; })) << run.output();
+  ASSERT_EQ(kill(stopped, SIGSTOP), 0);
+  ASSERT_TRUE(Eventually([&] { return (killed = run.Node(2)) != 0; })) << run.output();
+  ASSERT_EQ(kill(killed, SIGKILL), 0);
+  EXPECT_EQ(run.Await(), kPeerLost) << run.output();
+  EXPECT_TRUE(run.AwaitNobody());
+  EXPECT_THAT(run.output(),
+              ContainsRegex("grapevine train: rank 2 .process [0-9]+. was killed by signal 9"));
+}
+
 TEST_F(LossOfLearner, TerminationReachesANodeThatIsStoppedBeforeItListens) {
   ASSERT_EQ(kill(AwaitNode(0), SIGSTOP), 0);
   run_.Signal(SIGTERM);

@@ -226,7 +226,28 @@ TEST_F(CoordinatorResignation, WhatBefallsItsOwnNodeIsToldToNobodyElse) {
   EXPECT_TRUE(coordinator_->resigned());
   EXPECT_THAT(Last(0).abort().message(), HasSubstr("terminated"));
   for (const Rank rank : {1, 2}) EXPECT_THAT(directives_[rank], IsEmpty());
+  EXPECT_TRUE(Last(0).abort().others_go_on());
   EXPECT_FALSE(coordinator_->AwaitsLatecomers());
+}
+
+TEST_F(CoordinatorResignation, WithTooFewLeftTheRunEnds) {
+  min_nodes_ = 3;
+  BeginRunning(3);
+  Fail(0, 0, "terminated", Failure::kTerminated);
+  EXPECT_FALSE(coordinator_->resigned());
+  for (const Rank rank : {0, 1, 2}) {
+    EXPECT_THAT(Last(rank).abort().message(), HasSubstr("fewer than --min-nodes=3"));
+    EXPECT_FALSE(Last(rank).abort().others_go_on());
+  }
+}
+
+TEST_F(CoordinatorResignation, TheLastOneLeavesNobodyToGoOn) {
+  BeginRunning(2);
+  LoseProcess(1);
+  Collect();
+  Fail(0, 0, "terminated", Failure::kTerminated);
+  EXPECT_TRUE(coordinator_->resigned());
+  EXPECT_FALSE(Last(0).abort().others_go_on());
 }
 
 TEST_F(CoordinatorResignation, WhatWouldBefallTheOthersTooEndsTheRun) {

@@ -64,6 +64,7 @@ TEST_F(CoordinatorSurvival, FewerThanTheLeastNumberDoNotGoOn) {
                 AllOf(HasSubstr("rank 3 at 10.0.0.4:7000 died"),
                       HasSubstr("2 of 4 nodes are left, fewer than --min-nodes=3")));
     EXPECT_EQ(Last(rank).abort().failure(), static_cast<int>(Failure::kPeerLost));
+    EXPECT_FALSE(Last(rank).abort().others_go_on());
   }
 }
 
@@ -78,6 +79,7 @@ TEST_F(CoordinatorSurvival, TheLostOneHearsThatItIsLeftOut) {
   EXPECT_THAT(Last(2).abort().message(),
               AllOf(HasSubstr("the others go on without it"), HasSubstr("is silent")));
   EXPECT_EQ(Last(2).abort().failure(), static_cast<int>(Failure::kPeerLost));
+  EXPECT_TRUE(Last(2).abort().others_go_on());
   EXPECT_THAT(ended_, ElementsAre(2));
 }
 

@@ -148,11 +148,15 @@ class World {
       children_.emplace_back(natures_[static_cast<size_t>(*rank)]);
       plan_.OnStarted(100 + *rank);
     }
+    if (children_.size() == natures_.size() && !std::exchange(begun_, true)) {
+      for (Rank rank = 0; rank < options_.nodes; ++rank) plan_.OnCameIn(rank);
+    }
     while (const std::optional<Rank> rank = plan_.next_restart(now_)) {
       ++restarts_;
       ASSERT_TRUE(children_[static_cast<size_t>(*rank)].ended());
       children_[static_cast<size_t>(*rank)] = FakeChild({.ends = now_ + milliseconds(5000)});
       plan_.OnRestarted(*rank, 200 + *rank);
+      plan_.OnCameIn(*rank);
     }
     for (const LaunchPlan::Order& order : plan_.Due(now_)) {
       children_[static_cast<size_t>(order.rank)].Signal(order.signal, now_);
@@ -188,6 +192,7 @@ class World {
   const LaunchPlanOptions options_;
   const std::vector<Nature> natures_;
   const Time listens_;
+  bool begun_ = false;
   std::vector<UserSignal> user_;
   LaunchPlan plan_;
   Time now_ = kStart;
@@ -495,7 +500,46 @@ LaunchPlan TwoThatSurvive(int max_restarts, bool role_moves = false) {
   plan.OnStarted(10);
   plan.OnListening();
   plan.OnStarted(11);
+  for (const Rank rank : {0, 1}) plan.OnCameIn(rank);
   return plan;
+}
+
+// The others would wait for it, as long as --rendezvous-timeout.
+TEST(LaunchPlan, BeforeTheRunHasBegunNobodyGoesOnWithoutALostOne) {
+  using Signals = std::vector<std::pair<Rank, int>>;
+  LaunchPlan plan({.nodes = 2, .survives = true, .role_moves = true}, kStart);
+  plan.OnStarted(10);
+  plan.OnListening();
+  plan.OnStarted(11);
+  plan.OnEnded(1, Killed(SIGKILL), At(100));
+  EXPECT_EQ(SignalsAt(plan, At(10100)), (Signals{{0, SIGTERM}}));
+  plan.OnEnded(0, Exited(143), At(10200));
+  EXPECT_TRUE(plan.over());
+  EXPECT_THAT(std::string(plan.Outcome().message()), HasSubstr("rank 1 (process 11) was killed"));
+
+  LaunchPlan again({.nodes = 2, .survives = true, .max_restarts = 1}, kStart);
+  again.OnStarted(10);
+  again.OnListening();
+  again.OnStarted(11);
+  again.OnEnded(1, Killed(SIGKILL), At(100));
+  EXPECT_EQ(again.next_restart(At(1100)), 1) << "who is started again comes in time";
+  again.OnRestarted(1, 20);
+  for (const Rank rank : {0, 1}) again.OnCameIn(rank);
+  again.OnEnded(1, Killed(SIGKILL), At(5000));
+  EXPECT_TRUE(SignalsAt(again, At(60000)).empty()) << "rank 0 goes on";
+}
+
+TEST(LaunchPlan, WhoWasStartedAgainBeforeTheRunBeganIsInItAsOthersAre) {
+  LaunchPlan plan({.nodes = 2, .survives = true, .role_moves = true, .max_restarts = 2}, kStart);
+  plan.OnStarted(10);
+  plan.OnListening();
+  plan.OnStarted(11);
+  plan.OnEnded(1, Killed(SIGKILL), At(100));
+  plan.OnRestarted(1, 20);
+  for (const Rank rank : {0, 1}) plan.OnCameIn(rank);
+  plan.OnEnded(0, Killed(SIGKILL), At(5000));
+  EXPECT_TRUE(SignalsAt(plan, At(5500)).empty());
+  EXPECT_EQ(plan.next_restart(At(6000)), 0);
 }
 
 TEST(LaunchPlan, AnotherProcessTakesThePlaceOfOneThatIsLostAtMostSoOften) {
@@ -673,7 +717,9 @@ TEST(LaunchPlan, WhoeverIsLostWhenTheLaunchEnds) {
     options.max_restarts = static_cast<int>(draw.Below(4));
     std::vector<Nature> natures;
     for (Rank rank = 0; rank < options.nodes; ++rank) {
-      natures.push_back({.ends = draw.Soon(), .wait_status = draw.OneIn(2) ? Killed(SIGKILL) : 0});
+      const milliseconds later{draw.OneIn(2) ? 3000 : 0};
+      natures.push_back(
+          {.ends = draw.Soon() + later, .wait_status = draw.OneIn(2) ? Killed(SIGKILL) : 0});
     }
     World world(options, std::move(natures), At(0), {});
     ASSERT_TRUE(world.Run());

@@ -1,0 +1,79 @@
+// Which runs go on without nodes that are lost, where nobody says so.
+#include "experiment/core/failure_policy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "run/config/config_resolve.h"
+
+namespace grapevine {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Settings = std::map<std::string, std::string>;
+
+Config ConfigWith(Settings settings) {
+  settings.insert({{"nodes", "4"}, {"rounds", "9"}});
+  const auto resolved = ResolveConfig({.flags = settings});
+  EXPECT_TRUE(resolved.ok()) << resolved.status();
+  return resolved.ok() ? resolved->config : Config();
+}
+
+bool GoesOn(const Settings& settings) { return GoesOnWithoutTheLost(ConfigWith(settings)); }
+
+TEST(FailurePolicy, GossipGoesOn) {
+  for (const char* algorithm : {"dpsgd", "dpsgd:order=atc", "noloco:every=4", "sgp"}) {
+    EXPECT_TRUE(GoesOn({{"algorithm", algorithm}})) << algorithm;
+    EXPECT_FALSE(GoesOn({{"algorithm", algorithm}, {"on_failure", "end"}})) << algorithm;
+  }
+  for (const char* algorithm : {"allreduce", "ps", "adpsgd", "easgd"}) {
+    EXPECT_FALSE(GoesOn({{"algorithm", algorithm}})) << algorithm;
+  }
+  EXPECT_TRUE(GoesOn({{"algorithm", "allreduce"}, {"on_failure", "shrink"}}));
+}
+
+TEST(FailurePolicy, WhatKeepsSomethingOfAllNodesEndsWithTheFirst) {
+  const Settings keeping[] = {
+      {{"checkpoint_every", "5"}}, {{"resume", "runs/a"}}, {{"record", "a.rec"}}};
+  for (Settings settings : keeping) {
+    EXPECT_FALSE(GoesOn(settings)) << settings.begin()->first;
+    settings["on_failure"] = "shrink";
+    EXPECT_TRUE(GoesOn(settings)) << settings.begin()->first;
+  }
+}
+
+TEST(FailurePolicy, WhoAsksForItGoesOn) {
+  const Settings asking[] = {{{"min_nodes", "2"}}, {{"max_restarts", "1"}}, {{"join", "true"}}};
+  for (Settings settings : asking) {
+    settings["algorithm"] = "allreduce";
+    EXPECT_TRUE(GoesOn(settings)) << settings.begin()->first;
+  }
+}
+
+TEST(FailurePolicy, NamesWhatAsksForTheImpossible) {
+  const auto complaint = [](const Settings& settings) {
+    const absl::Status status = CheckFailurePolicy(ConfigWith(settings), {});
+    EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
+    return std::string(status.message());
+  };
+  EXPECT_THAT(complaint({{"algorithm", "ps"}, {"min_nodes", "2"}}),
+              HasSubstr("--min-nodes=2: the nodes of --algorithm=ps cannot go on"));
+  EXPECT_THAT(complaint({{"algorithm", "ps"}, {"on_failure", "shrink"}}),
+              HasSubstr("--on-failure=shrink: the nodes of --algorithm=ps cannot go on"));
+  EXPECT_THAT(complaint({{"max_restarts", "2"}, {"record", "a.rec"}}),
+              AllOf(HasSubstr("--max-restarts=2: a run with --record ends"),
+                    HasSubstr("add --on-failure=shrink")));
+  EXPECT_THAT(complaint({{"algorithm", "allreduce"}, {"max_restarts", "2"}}),
+              HasSubstr("--max-restarts: nobody can come into a run of --algorithm=allreduce"));
+  EXPECT_TRUE(CheckFailurePolicy(ConfigWith({}), {}).ok());
+  EXPECT_TRUE(CheckFailurePolicy(ConfigWith({{"checkpoint_every", "5"}}), {}).ok());
+}
+
+}  // namespace
+}  // namespace grapevine
