@@ -717,11 +717,9 @@ TEST(LaunchPlan, WhoeverIsLostWhenTheLaunchEnds) {
     options.max_restarts = static_cast<int>(draw.Below(4));
     std::vector<Nature> natures;
     for (Rank rank = 0; rank < options.nodes; ++rank) {
-      const milliseconds later{draw.OneIn(2) ? 3000 : 0};
-      natures.push_back(
-          {.ends = draw.Soon() + later, .wait_status = draw.OneIn(2) ? Killed(SIGKILL) : 0});
+      natures.push_back({.ends = draw.Soon(), .wait_status = draw.OneIn(2) ? Killed(SIGKILL) : 0});
     }
-    World world(options, std::move(natures), At(0), {});
+    World world(options, std::move(natures), At(10), {});
     ASSERT_TRUE(world.Run());
     EXPECT_LE(world.restarts(), options.max_restarts);
     restarts += world.restarts();
