@@ -335,7 +335,7 @@ Time LaunchPlan::HeldUntil(const Child& child) const {
 }
 
 Time LaunchPlan::AwaitedUntil(const Child& child) const {
-  const bool awaited = child.joined && !child.ended && !child.signalled && !ending();
+  const bool awaited = child.joined && !child.in && !child.ended && !child.signalled && !ending();
   return awaited && finished_ != kNever ? After(finished_, options_.grace) : kNever;
 }
 

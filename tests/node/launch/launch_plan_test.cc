@@ -661,6 +661,16 @@ TEST(LaunchPlan, WhoComesTooLateIsNotWaitedForLong) {
   EXPECT_TRUE(plan.Outcome().ok()) << plan.Outcome();
 }
 
+// It may be writing its results.
+TEST(LaunchPlan, WhoHasComeInHasAsLongAsTheOthersToFinish) {
+  LaunchPlan plan = TwoThatSurvive(1);
+  plan.OnEnded(1, Killed(SIGKILL), At(100));
+  plan.OnRestarted(1, 20);
+  plan.OnCameIn(1);
+  plan.OnEnded(0, 0, At(2000));
+  EXPECT_TRUE(SignalsAt(plan, At(60000)).empty());
+}
+
 TEST(LaunchPlan, ItIsNotOverWhileOneIsToComeBack) {
   LaunchPlan plan = TwoThatSurvive(0, /*role_moves=*/true);
   plan.OnReturn(1, milliseconds(500));
