@@ -66,8 +66,7 @@ absl::Status CheckFailurePolicy(const Config& config, const FaultSchedule& fault
   if (!GoesOnWithoutTheLost(config)) {
     if (config.on_failure() == "end" || asked.empty()) return absl::OkStatus();
     return UsageError(absl::StrCat(asked, ": a run with ", KeepsAllNodes(config),
-                                   " ends when a node is lost; add --on-failure=shrink, or drop "
-                                   "one of the two"));
+                                   " ends when a node is lost; drop one of the two"));
   }
   if (IsResilient(config.algorithm())) return CheckNewcomers(config, faults);
   return UsageError(absl::StrCat(asked, ": the nodes of --algorithm=", config.algorithm(),

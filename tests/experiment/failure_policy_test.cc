@@ -68,7 +68,7 @@ TEST(FailurePolicy, NamesWhatAsksForTheImpossible) {
               HasSubstr("--on-failure=shrink: the nodes of --algorithm=ps cannot go on"));
   EXPECT_THAT(complaint({{"max_restarts", "2"}, {"record", "a.rec"}}),
               AllOf(HasSubstr("--max-restarts=2: a run with --record ends"),
-                    HasSubstr("add --on-failure=shrink")));
+                    HasSubstr("drop one of the two")));
   EXPECT_THAT(complaint({{"algorithm", "allreduce"}, {"max_restarts", "2"}}),
               HasSubstr("--max-restarts: nobody can come into a run of --algorithm=allreduce"));
   EXPECT_TRUE(CheckFailurePolicy(ConfigWith({}), {}).ok());
