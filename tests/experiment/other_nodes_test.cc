@@ -216,14 +216,20 @@ TEST(OtherNodes, ContinueTheFilesOfTheRun) {
     ASSERT_EQ(after.size(), 9u);
     for (size_t i = 0; i < 9; ++i) {
       const double done = static_cast<double>(i) + 1;
-      if (i < 6) EXPECT_EQ(ToJsonLine(after[i]), ToJsonLine(before[i]));
+      if (i < 6) {
+        EXPECT_EQ(ToJsonLine(after[i]), ToJsonLine(before[i]));
+      }
       EXPECT_EQ(after[i].learning_rate, before[i].learning_rate) << "as it was planned";
       EXPECT_EQ(after[i].living, i < 6 ? std::nullopt : std::optional<int64_t>(2));
       EXPECT_EQ(after[i].test_accuracy.has_value(), before[i].test_accuracy.has_value());
       EXPECT_DOUBLE_EQ(after[i].epoch,
                        i < 6 ? done * round_of_4 : 6 * round_of_4 + (done - 6) * round_of_2);
-      if (i > 0) EXPECT_GT(after[i].bytes_sent_total, after[i - 1].bytes_sent_total);
-      if (i > 0) EXPECT_GE(after[i].time_s, after[i - 1].time_s);
+      if (i > 0) {
+        EXPECT_GT(after[i].bytes_sent_total, after[i - 1].bytes_sent_total);
+      }
+      if (i > 0) {
+        EXPECT_GE(after[i].time_s, after[i - 1].time_s);
+      }
     }
     const auto config = ReadConfigFile(ConfigPath(run));
     ASSERT_TRUE(config.ok()) << config.status();

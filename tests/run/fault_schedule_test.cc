@@ -178,9 +178,15 @@ TEST(FaultScheduleTest, OfRandomFaultsOnlyWhoIsKilledComesBack) {
   std::set<FaultKind> kinds;
   for (const Fault& fault : *schedule) {
     kinds.insert(fault.kind);
-    if (fault.kind == FaultKind::kKill) EXPECT_EQ(fault.duration, seconds(3));
-    if (fault.kind == FaultKind::kDiskFull) EXPECT_EQ(fault.duration, Fault::kForever);
-    if (fault.kind == FaultKind::kStop) EXPECT_LE(fault.duration, seconds(1));
+    if (fault.kind == FaultKind::kKill) {
+      EXPECT_EQ(fault.duration, seconds(3));
+    }
+    if (fault.kind == FaultKind::kDiskFull) {
+      EXPECT_EQ(fault.duration, Fault::kForever);
+    }
+    if (fault.kind == FaultKind::kStop) {
+      EXPECT_LE(fault.duration, seconds(1));
+    }
     EXPECT_EQ(Schedule(FaultText(fault))->front(), fault) << FaultText(fault);
   }
   EXPECT_EQ(kinds.size(), 3u);
