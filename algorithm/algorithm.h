@@ -49,13 +49,15 @@ class Algorithm {
   // keeps cannot be checkpointed: an error.
   virtual absl::Status VisitState(StateVisitor& state, Host& host);
 
-  // Whether a round comes to nothing when a member is lost in it, as a sum over all does. Other
-  // algorithms go on without what the lost do not send. What nodes of such a one send is offered
-  // (Host::Offer) where members may be lost, so that it ends though its receiver has given up.
-  virtual bool needs_all() const { return false; }
-  // Where a round needs all members: ends the one under way without its result. What was posted is
-  // taken back, no round ends any more, and once nothing is in flight the algorithm comes to rest,
-  // in round(), for good.
+  // Where members may be lost: whether an instance gives way at once when members change, in the
+  // round that it is in (GiveUp), and does not go through the rounds before the next view's first
+  // one. So where a round comes to nothing when a member is lost in it, as a sum over all does, and
+  // where nodes go through no rounds together. What nodes of such an instance send is offered
+  // (Host::Offer), so that it ends though its receiver has given up.
+  virtual bool gives_way() const { return false; }
+  // Of one that gives way: ends what is under way, as the round, without its result. What was
+  // posted is taken back where nobody is to fill it, offers are declined by the caller, no round
+  // ends any more, and once nothing is in flight the algorithm comes to rest, in round(), for good.
   virtual void GiveUp(Host&) {}
 
   // Before the last VisitState of an algorithm that rests with this model: takes in what it has
@@ -95,6 +97,8 @@ struct AlgorithmOptions {
   // in-neighbour.
   int window = 1;
   RunLength length = {};
+  // The workers that the run began with, of which some may be lost. 0: those of the graph.
+  Rank workers = 0;
   // For an algorithm's random choices, the same at all nodes.
   uint64_t seed = 1;
 };

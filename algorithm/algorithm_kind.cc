@@ -104,7 +104,9 @@ bool IsResilient(std::string_view text) {
   return named.ok() && named->kind->resilient && named->kind->resilient(named->spec);
 }
 
-bool TakesNewcomers(std::string_view text) { return IsResilient(text) && !IsCentralized(text); }
+bool TakesNewcomers(std::string_view text) {
+  return IsResilient(text) && HasRounds(text) && !IsCentralized(text);
+}
 
 std::vector<std::string> ResilientAlgorithms() {
   std::vector<std::string> names;

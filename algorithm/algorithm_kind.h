@@ -97,7 +97,8 @@ Round StepsBetweenExchanges(std::string_view spec);
 // does not know.
 bool IsResilient(std::string_view spec);
 // Whether others may come in, in the places of those that are lost, at the mean of the rest's
-// replicas: not where all must have the same replicas and optimizer's states.
+// replicas: not where all must have the same replicas and optimizer's states, nor where nobody says
+// how far the others are.
 bool TakesNewcomers(std::string_view spec);
 // The names of those of which some variant is.
 std::vector<std::string> ResilientAlgorithms();

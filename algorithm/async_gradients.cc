@@ -1,6 +1,7 @@
 #include "algorithm/async_gradients.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -20,10 +21,23 @@ constexpr int64_t kWindowsAhead = 2;
 }  // namespace
 
 GradientBudget::GradientBudget(Rank workers, Round window)
-    : least_ahead_(kWindowsAhead * window), workers_(workers) {}
+    : least_ahead_(kWindowsAhead * window), workers_(workers), sharing_(workers) {}
 
 std::vector<Rank> GradientBudget::Extend(int64_t total) {
   total_ = std::max(total_, total);
+  return GrantAll();
+}
+
+std::vector<Rank> GradientBudget::Leave(Rank rank) {
+  Worker& worker = workers_[rank];
+  if (std::exchange(worker.left, true)) return {};
+  granted_ -= worker.limit - worker.steps;
+  worker.limit = worker.steps;
+  --sharing_;
+  return GrantAll();
+}
+
+std::vector<Rank> GradientBudget::GrantAll() {
   std::vector<Rank> moved;
   for (Rank rank = 0; rank < workers(); ++rank) {
     if (Grant(workers_[rank])) moved.push_back(rank);
@@ -47,9 +61,10 @@ absl::StatusOr<bool> GradientBudget::OnSteps(Rank rank, Round steps) {
 }
 
 bool GradientBudget::Grant(Worker& worker) {
+  if (worker.left) return false;
   const int64_t left = total_ - granted_;
-  const int64_t equal_part = (left + workers() - 1) / workers();
-  const int64_t share = std::min(1 + left / (kParts * workers()), kMaxAhead);
+  const int64_t equal_part = (left + sharing_ - 1) / sharing_;
+  const int64_t share = std::min(1 + left / (kParts * sharing_), kMaxAhead);
   const int64_t ahead = std::max(share, std::min(least_ahead_, equal_part));
   const int64_t granted = std::min(ahead - (worker.limit - worker.steps), left);
   if (granted <= 0) return false;

@@ -46,6 +46,9 @@ class GradientBudget {
   // reached it, as long as anything is left. InvalidArgument, phrased to follow "rank 3 ", says
   // what no worker can have done, and changes nothing.
   absl::StatusOr<bool> OnSteps(Rank rank, Round steps);
+  // `rank` is lost, and reports nothing any more: what it has not done, as far as it has reported,
+  // is for the others. Those whose limits have moved, ascending. Nothing happens the second time.
+  std::vector<Rank> Leave(Rank rank);
 
   Rank workers() const { return static_cast<Rank>(workers_.size()); }
   Round limit(Rank rank) const { return workers_[rank].limit; }
@@ -59,13 +62,16 @@ class GradientBudget {
   struct Worker {
     Round steps = 0;
     Round limit = 0;
+    bool left = false;
   };
 
   // Moves its limit until enough is ahead of it; false if it is where it was.
   bool Grant(Worker& worker);
+  std::vector<Rank> GrantAll();
 
   const int64_t least_ahead_;
   std::vector<Worker> workers_;
+  Rank sharing_;  // those who have not left
   int64_t total_ = 0;
   int64_t granted_ = 0;  // the sum of the limits
   int64_t steps_ = 0;

@@ -24,7 +24,7 @@ struct Start {
   Round round = 0;
   StateVisitor* state = nullptr;  // during the event
   // Where members may be lost: the latest round in which any of them begins. One that begins before
-  // it is behind; only those can be whose rounds need all members (Algorithm::needs_all).
+  // it is behind; only those can be whose instances give way at once (Algorithm::gives_way).
   std::optional<Round> latest = std::nullopt;
   const View* joins = nullptr;  // outlives the algorithm
 };

@@ -96,7 +96,7 @@ class Host {
   virtual void GradientApplied(int64_t staleness) = 0;
 
   // Answers a Prepare, which only drivers whose members change raise: until the view that follows,
-  // no round after `round` begins here, or, where rounds need all members (Algorithm::needs_all),
+  // no round after `round` begins here, or, where an instance gives way (Algorithm::gives_way),
   // ends here; -1: none.
   virtual void Promise(uint32_t ballot, Round round) {}
   // Likewise: the view begins here. From now on messages are exchanged with its newcomers, unless a

@@ -35,7 +35,7 @@ class AllreduceSgd final : public Algorithm {
 
   absl::Status On(const Event& event, Host& host) override;
   absl::Status VisitState(StateVisitor& state, Host& host) override;
-  bool needs_all() const override { return true; }
+  bool gives_way() const override { return true; }
   void GiveUp(Host& host) override;
   Round round() const override { return round_; }
   std::vector<Waiting> waiting_for() const override { return sum_.waiting_for(); }

@@ -54,7 +54,7 @@ class AllreduceAveraging final : public Averaging {
   // Also where no average is due: they are known, and few.
   std::vector<Rank> Peers(Round from, Round to) const override { return sum_.Peers(); }
 
-  bool needs_all() const override { return true; }
+  bool gives_way() const override { return true; }
   void GiveUp(Host& host) override;
   bool ended() const override { return sum_.ended(); }
   void Close(Host& host) override;

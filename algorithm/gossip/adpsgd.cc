@@ -21,9 +21,15 @@
 //
 // Nobody counts the steps of all, which say where in the run, and so in the schedule of the
 // learning rate, they are: its nominal round. Nodes average that as they do their replicas. Each
-// adds 1 with its own step, and the mean stays that of their steps.
+// adds 1 with its own step, and the mean stays that of their steps; or, where m of n nodes are
+// left, m/n, as the steps of all are to be n in a nominal round.
 //
 // Staleness counts the averages that moved the replica while a gradient was computed at it.
+//
+// An average with a node that is lost ends where it is: the replica has moved or has not, and from
+// then on the mean over the others is kept. When members change, a node begins no average and joins
+// none until those under way are over, of both its halves; the next instance goes on from there,
+// with the neighbours that it then has, and computes the gradient under way again.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -53,6 +59,9 @@ class Adpsgd final : public Algorithm {
   Adpsgd(Round every, AlgorithmOptions options);
 
   absl::Status On(const Event& event, Host& host) override;
+  absl::Status VisitState(StateVisitor& state, Host& host) override;
+  bool gives_way() const override { return true; }
+  void GiveUp(Host& host) override;
   Round round() const override { return steps_; }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers(Round from, Round to) const override { return neighbours_; }
@@ -66,9 +75,12 @@ class Adpsgd final : public Algorithm {
     Vec answer;             // the buffer for b
     double nominal;         // of the share
     SendId send;            // of the share
-    bool received = false;  // b is there, and in the replica
-    bool sent = false;
+    bool received = false;  // b is there, and in the replica unless it was declined
+    bool sent = false;      // or declined
     bool declined = false;  // the post for b is being withdrawn
+    bool lost = false;      // there will be no b
+
+    bool over() const { return sent && (received || lost); }
   };
   // One that a neighbour has begun: first its share is awaited, in a buffer, then the receipt of
   // the answer.
@@ -87,18 +99,24 @@ class Adpsgd final : public Algorithm {
 
   absl::Status OnOffered(const Offered& event);
   absl::Status CheckNominal(Rank from, double nominal) const;
+  absl::Status OnStart(const Start& event, Host& host);
   absl::Status OnReceived(const Received& event, Host& host);
   absl::Status OnGradient(const GradientReady& event, Host& host);
   absl::Status OnSent(const Sent& event, Host& host);
-  absl::Status OnDeclined(Host& host);
+  void OnDeclined(Host& host);
   absl::Status OnLost(const Lost& event, Host& host);
 
   // Does all that can be done now.
   void Advance(Host& host);
+  void RestIfDone(Host& host);
   void BeginAverage(Host& host);
   // `nominal`: of the share or answer that has come.
   void Answer(Foreign* average, double nominal, Host& host);
-  void EndOwn(double nominal, Host& host);
+  void Take(double nominal, Host& host);
+  // Forgets it if it is over.
+  void EndOwn(Host& host);
+  bool ForeignLost(const Lost& event, Host& host);
+  bool AwaitsAnswer(Rank from, Tag tag) const;
   // Whether the neighbour's average is that which this node has begun with it.
   bool Crosses(Rank from) const;
   // Whether one that it has joined is under way.
@@ -114,6 +132,7 @@ class Adpsgd final : public Algorithm {
   const Round every_;
   const AlgorithmOptions options_;
   const double furthest_;         // nominal round, either way
+  const double progress_;         // of a step, in nominal rounds
   std::vector<Rank> neighbours_;  // ascending
 
   Vec replica_;
@@ -122,6 +141,7 @@ class Adpsgd final : public Algorithm {
   Round steps_ = 0;
   Round limit_ = 0;
   bool started_ = false;
+  bool given_up_ = false;
   bool due_ = false;               // an average of its own
   int64_t begun_ = 0;              // averages of its own
   int64_t moves_ = 0;              // averages that have moved the replica
@@ -144,12 +164,16 @@ constexpr size_t kMaxForeign = 2;
 // Beyond this, not every round is a double.
 constexpr double kMaxRound = 1LL << 53;
 
+Rank PlannedWorkers(const AlgorithmOptions& options) {
+  return std::max(options.workers, options.mixing->topology().size());
+}
+
 // How far from the beginning a nominal round can be: where it would be if one node had done all
 // steps of the run. Averages that overlap are not convex, so that it may be below 0, too.
 double FurthestRound(const AlgorithmOptions& options) {
   const auto rounds = static_cast<double>(options.length.rounds);
   if (rounds == 0) return kMaxRound;
-  return std::min(rounds * options.mixing->topology().size(), kMaxRound);
+  return std::min(rounds * PlannedWorkers(options), kMaxRound);
 }
 
 // A replica's nominal round travels with it.
@@ -195,6 +219,7 @@ const Registration kAdpsgd(
      .make = MakeAdpsgd,
      .rounds = [](const Spec&) { return false; },
      .window = [](const Spec& spec) { return Every(spec).value_or(1); },
+     .resilient = [](const Spec&) { return true; },
      .messages = Messages,
      .memory = Memory});
 
@@ -204,15 +229,14 @@ Adpsgd::Adpsgd(Round every, AlgorithmOptions options)
     : every_(every),
       options_(std::move(options)),
       furthest_(FurthestRound(options_)),
+      progress_(static_cast<double>(options_.mixing->topology().size()) / PlannedWorkers(options_)),
       step_(options_.learning_rate) {
   options_.mixing->topology().InNeighbours(options_.rank, 0, &neighbours_);
 }
 
 absl::Status Adpsgd::On(const Event& event, Host& host) {
-  if (std::holds_alternative<Start>(event)) {
-    replica_ = host.InitialReplica(host.whole_replica());
-    step_.Start(host);
-    started_ = true;
+  if (const auto* start = std::get_if<Start>(&event)) {
+    RETURN_IF_ERROR(OnStart(*start, host));
   } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
     limit_ = std::max(limit_, limit->limit);
   } else if (const auto* offered = std::get_if<Offered>(&event)) {
@@ -228,6 +252,30 @@ absl::Status Adpsgd::On(const Event& event, Host& host) {
   }
   if (started_) Advance(host);
   return absl::OkStatus();
+}
+
+absl::Status Adpsgd::OnStart(const Start& event, Host& host) {
+  replica_ = host.InitialReplica(host.whole_replica());
+  step_.Start(host);
+  steps_ = event.round;
+  if (event.state != nullptr) RETURN_IF_ERROR(VisitState(*event.state, host));
+  started_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Adpsgd::VisitState(StateVisitor& state, Host&) {
+  state.Vector("replica", replica_);
+  step_.VisitState(state);
+  state.Number("nominal_round", &nominal_);
+  state.Rounds("averages_begun", &begun_);
+  return absl::OkStatus();
+}
+
+// The offers that it has not answered are declined for it.
+void Adpsgd::GiveUp(Host& host) {
+  given_up_ = true;
+  asked_.clear();
+  RestIfDone(host);
 }
 
 absl::Status Adpsgd::OnOffered(const Offered& event) {
@@ -272,9 +320,10 @@ absl::Status Adpsgd::OnReceived(const Received& event, Host& host) {
     Answer(&*average, nominal, host);
     return absl::OkStatus();
   }
-  if (own_ && !own_->received && !own_->declined && own_->partner == event.from &&
-      AnswerTag(own_->index) == event.tag) {
-    EndOwn(nominal, host);
+  if (AwaitsAnswer(event.from, event.tag)) {
+    if (!own_->declined) Take(nominal, host);
+    own_->received = true;
+    EndOwn(host);
     return absl::OkStatus();
   }
   return absl::InternalError(absl::StrCat(Describe(event.tag), " of rank ", event.from,
@@ -291,37 +340,49 @@ absl::Status Adpsgd::OnSent(const Sent& event, Host& host) {
   }
   if (own_ && !own_->sent && own_->send == event.id) {
     own_->sent = true;
-    if (!event.delivered) return OnDeclined(host);
-    if (own_->received) own_.reset();
+    if (!event.delivered) OnDeclined(host);
+    EndOwn(host);
     return absl::OkStatus();
   }
   return absl::InternalError(absl::StrCat("send ", event.id.id, " was reported in step ", steps_,
                                           "; no such share is on its way"));
 }
 
-absl::Status Adpsgd::OnDeclined(Host& host) {
-  if (own_->partner < options_.rank || own_->received) {
-    return absl::InternalError(
-        absl::StrCat("rank ", own_->partner, " declined to average with ", options_.rank,
-                     ", which only the higher of two ranks may, as long as it has not answered"));
-  }
+// By a higher rank whose own average with this one is under way, or by one that has given up; or
+// the neighbour is lost, which may have answered before.
+void Adpsgd::OnDeclined(Host& host) {
+  if (own_->received || own_->lost) return;
   own_->declined = true;
   const auto last = last_.find(own_->partner);
   if (last != last_.end()) joined_ = Asked{own_->partner, last->second};
   host.Withdraw(own_->partner, AnswerTag(own_->index));
-  return absl::OkStatus();
 }
 
 absl::Status Adpsgd::OnLost(const Lost& event, Host& host) {
-  if (!own_ || !own_->declined || own_->partner != event.from ||
-      AnswerTag(own_->index) != event.tag) {
-    return absl::InternalError(absl::StrCat("the post for ", Describe(event.tag), " of rank ",
-                                            event.from, " was lost, but not withdrawn"));
+  if (ForeignLost(event, host)) return absl::OkStatus();
+  if (AwaitsAnswer(event.from, event.tag)) {
+    own_->lost = true;
+    EndOwn(host);
+    return absl::OkStatus();
   }
-  if (own_->share != replica_) host.Drop(own_->share);
-  host.Drop(own_->answer);
-  own_.reset();
-  return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("the post for ", Describe(event.tag), " of rank ",
+                                          event.from, " was lost, but is not awaited"));
+}
+
+bool Adpsgd::AwaitsAnswer(Rank from, Tag tag) const {
+  return own_ && !own_->received && !own_->lost && own_->partner == from &&
+         AnswerTag(own_->index) == tag;
+}
+
+// The neighbour whose share it was to be.
+bool Adpsgd::ForeignLost(const Lost& event, Host& host) {
+  const auto average = std::ranges::find_if(foreign_, [&](const Foreign& average) {
+    return average.buffer && average.from == event.from && ShareTag(average.index) == event.tag;
+  });
+  if (average == foreign_.end()) return false;
+  host.Drop(average->buffer);
+  foreign_.erase(average);
+  return true;
 }
 
 absl::Status Adpsgd::OnGradient(const GradientReady& event, Host& host) {
@@ -329,20 +390,24 @@ absl::Status Adpsgd::OnGradient(const GradientReady& event, Host& host) {
     return absl::InternalError(absl::StrCat("a gradient of step ", event.round,
                                             " came without a request in step ", steps_));
   }
+  if (given_up_) {
+    host.Drop(std::exchange(gradient_, Vec{}));
+    return absl::OkStatus();
+  }
   const Vec stepped =
       step_.Take(replica_, std::exchange(gradient_, Vec{}), steps_, NominalRound(), host);
   host.GradientApplied(moves_ - moves_at_gradient_);
   Replace(stepped, host);
   ++steps_;
-  SetNominal(nominal_ + 1);
+  SetNominal(nominal_ + progress_);
   due_ = steps_ % every_ == 0 && !neighbours_.empty();
   host.Boundary(steps_, replica_);
   return absl::OkStatus();
 }
 
 void Adpsgd::Advance(Host& host) {
-  if (due_ && !own_ && !Joins()) BeginAverage(host);
-  if (!gradient_ && !due_ && steps_ < limit_) {
+  if (due_ && !given_up_ && !own_ && !Joins()) BeginAverage(host);
+  if (!gradient_ && !due_ && !given_up_ && steps_ < limit_) {
     gradient_ = host.New(host.replica_size(), "the gradient");
     moves_at_gradient_ = moves_;
     host.Gradient(replica_, gradient_, steps_);
@@ -358,7 +423,12 @@ void Adpsgd::Advance(Host& host) {
     foreign_.push_back({.from = asked.from, .index = asked.index, .buffer = buffer, .send = {}});
     host.Post(asked.from, ShareTag(asked.index), host.Whole(buffer), steps_);
   }
-  if (!gradient_ && steps_ >= limit_ && !due_ && !own_ && foreign_.empty()) host.Rest(replica_);
+  RestIfDone(host);
+}
+
+void Adpsgd::RestIfDone(Host& host) {
+  const bool done = given_up_ || (steps_ >= limit_ && !due_);
+  if (done && !gradient_ && !own_ && foreign_.empty()) host.Rest(replica_);
 }
 
 bool Adpsgd::Crosses(Rank from) const {
@@ -397,7 +467,7 @@ void Adpsgd::Answer(Foreign* average, double nominal, Host& host) {
   host.Drop(std::exchange(average->buffer, Vec{}));
 }
 
-void Adpsgd::EndOwn(double nominal, Host& host) {
+void Adpsgd::Take(double nominal, Host& host) {
   SetNominal(nominal_ + 0.5 * (nominal - own_->nominal));
   const Part answer = host.Whole(own_->answer);
   if (own_->share == replica_) {  // as at the other end, so that both have the same bits
@@ -410,9 +480,14 @@ void Adpsgd::EndOwn(double nominal, Host& host) {
     Move(terms, host);
     host.Drop(std::exchange(own_->share, Vec{}));
   }
-  host.Drop(own_->answer);
-  own_->received = true;
-  if (own_->sent) own_.reset();
+  host.Drop(std::exchange(own_->answer, Vec{}));
+}
+
+void Adpsgd::EndOwn(Host& host) {
+  if (!own_->over()) return;
+  if (own_->share && own_->share != replica_) host.Drop(own_->share);
+  if (own_->answer) host.Drop(own_->answer);
+  own_.reset();
 }
 
 void Adpsgd::Move(std::span<const Term> terms, Host& host) {

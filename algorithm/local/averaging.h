@@ -50,7 +50,7 @@ class Averaging {
   virtual absl::Status On(const Offered& event, Host& host) { return CheckForeseen(event); }
 
   // As Algorithm's.
-  virtual bool needs_all() const { return false; }
+  virtual bool gives_way() const { return false; }
   virtual void GiveUp(Host& host) {}
   // After that: every post and every send has ended.
   virtual bool ended() const { return true; }

@@ -42,6 +42,7 @@ class OwnStep {
   explicit OwnStep(LearningRate learning_rate) : learning_rate_(std::move(learning_rate)) {}
 
   void Start(Host& host);
+  void VisitState(StateVisitor& state) { state.Vector("optimizer", state_); }
   // The stepped model, in the gradient's memory: a vector less.
   Vec Take(Vec model, Vec gradient, Round step, Round nominal_round, Host& host);
 

@@ -41,7 +41,7 @@ class LocalSgd final : public Algorithm {
 
   absl::Status On(const Event& event, Host& host) override;
   absl::Status VisitState(StateVisitor& state, Host& host) override;
-  bool needs_all() const override { return parts_.averaging->needs_all(); }
+  bool gives_way() const override { return parts_.averaging->gives_way(); }
   void GiveUp(Host& host) override;
   Vec Settle(Vec model, Host& host) override;
   Round round() const override { return round_; }

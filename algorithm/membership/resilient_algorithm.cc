@@ -111,7 +111,7 @@ absl::Status CarriedState::Finish() {
   return absl::InternalError(absl::StrCat("the next view's state has no ", left));
 }
 
-// Channels of an instance where rounds need all members; and how many views have channels of their
+// Channels of an instance that gives way; and how many views have channels of their
 // own before they are used again. All are below those of the averaged model
 // (node/runner/model_assembly.h).
 constexpr int kChannels = 64;
@@ -137,7 +137,7 @@ absl::Status ResilientAlgorithm::On(const Event& event, Host& host) {
     RETURN_IF_ERROR(OnView(*changed->view));
   } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
     run_limit_ = std::max(run_limit_, limit->limit);
-  } else if (const auto* offered = std::get_if<Offered>(&event); offered && needs_all()) {
+  } else if (const auto* offered = std::get_if<Offered>(&event); offered && gives_way()) {
     RETURN_IF_ERROR(OnOffer(*offered));
   } else if (const auto* start = std::get_if<Start>(&event)) {
     RETURN_IF_ERROR(OnStart(*start));
@@ -196,7 +196,7 @@ std::list<Donation>::iterator ResilientAlgorithm::FindDonation(const Tag& tag) {
 }
 
 absl::StatusOr<bool> ResilientAlgorithm::OnAdmission(const Event& event) {
-  if (needs_all()) return false;  // nobody comes in
+  if (gives_way()) return false;  // nobody comes in
   const auto take = [this](const auto& message) -> absl::StatusOr<bool> {
     if (!IsOfAdmission(message.tag)) return false;
     if (reception_ && message.tag.index == view_.epoch) {
@@ -247,13 +247,13 @@ Vec ResilientAlgorithm::InitialReplica(ReplicaRange range) {
 absl::Status ResilientAlgorithm::OnPrepare(const Prepare& event) {
   asked_ = std::max(asked_, event.ballot);
   GiveUpIfAsked();
-  const Round done = started_ && needs_all() ? instance_->round() : limit_;
+  const Round done = started_ && gives_way() ? instance_->round() : limit_;
   host_->Promise(event.ballot, done - 1);
   return absl::OkStatus();
 }
 
 void ResilientAlgorithm::GiveUpIfAsked() {
-  if (!needs_all() || !started_ || given_up_ || (!held() && next_.empty())) return;
+  if (!gives_way() || !started_ || given_up_ || (!held() && next_.empty())) return;
   given_up_ = true;
   resting_.reset();
   instance_->GiveUp(*this);
@@ -268,7 +268,7 @@ void ResilientAlgorithm::GiveUpIfAsked() {
 
 absl::Status ResilientAlgorithm::OnView(const View& view) {
   const View& last = latest_view();
-  const Round begun = needs_all() ? instance_->round() : limit_;
+  const Round begun = gives_way() ? instance_->round() : limit_;
   if (view.epoch <= last.epoch || view.from < begun || !view.RankOf(options_.self)) {
     return absl::InternalError(
         absl::StrCat("view ", view.epoch, ", from round ", view.from, " on and of ", view.size(),
@@ -310,20 +310,20 @@ absl::Status ResilientAlgorithm::HearOffers() {
 }
 
 bool ResilientAlgorithm::MustHear(const Event& event) const {
-  if (!needs_all()) return false;
+  if (!gives_way()) return false;
   return given_up_ || std::holds_alternative<ViewChanged>(event) ||
          std::holds_alternative<Offered>(event) || std::holds_alternative<Left>(event) ||
          std::holds_alternative<Sent>(event);
 }
 
 Tag ResilientAlgorithm::OfView(Tag tag) const {
-  if (!needs_all()) return tag;
+  if (!gives_way()) return tag;
   tag.channel += static_cast<uint16_t>(view_.epoch % kViews * kChannels);
   return tag;
 }
 
 Tag ResilientAlgorithm::OfInstance(Tag tag) const {
-  if (needs_all()) tag.channel %= kChannels;
+  if (gives_way()) tag.channel %= kChannels;
   return tag;
 }
 
@@ -335,7 +335,7 @@ int ResilientAlgorithm::ViewsAhead(Tag tag) const {
 absl::Status ResilientAlgorithm::Advance() {
   if (!started_ || held() || given_up_) return absl::OkStatus();
   // The instance posts for `window` rounds, of which none is to wait for its limit.
-  const Round far = needs_all() ? run_limit_ : round() + options_.window + 1;
+  const Round far = gives_way() ? run_limit_ : round() + options_.window + 1;
   const Round wanted = next_.empty() ? std::min(run_limit_, far) : next_.front().from;
   if (wanted <= limit_) return absl::OkStatus();
   limit_ = wanted;
@@ -372,7 +372,7 @@ absl::Status ResilientAlgorithm::Forward(const Event& event) {
 
 bool ResilientAlgorithm::MayBeginNextView() const {
   if (!resting_ || next_.empty()) return false;
-  if (needs_all()) return given_up_ && !held();
+  if (gives_way()) return given_up_ && !held();
   // At the run's end the model is what it was at the last boundary.
   return instance_->round() == next_.front().from && instance_->round() < run_limit_;
 }

@@ -10,8 +10,8 @@
 // So an answer to Prepare needs no instance that stops at once, and a view begins at most so many
 // rounds after the latest one.
 //
-// Where rounds need all members (Algorithm::needs_all), an instance goes as far as the run does,
-// and gives its round up when it hears Prepare: it answers with the rounds that it has done. The
+// An instance that gives way at once (Algorithm::gives_way) goes as far as the run does, and gives
+// its round up when it hears Prepare: it answers with the rounds that it has done. The
 // view's first round is then the latest that any member has begun, and each begins in its own, from
 // which it catches up by itself (Start::latest). Messages of instances that were given up must not
 // meet those of the next: each view has channels of its own.
@@ -59,7 +59,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
 
   absl::Status On(const Event& event, Host& host) override;
   absl::Status VisitState(StateVisitor& state, Host& host) override;
-  bool needs_all() const override { return instance_ != nullptr && instance_->needs_all(); }
+  bool gives_way() const override { return instance_ != nullptr && instance_->gives_way(); }
   // All that makes an instance give way to the next, and what those who are behind ask.
   bool MustHear(const Event& event) const override;
   Round round() const override { return instance_ ? instance_->round() : view_.from; }
@@ -76,7 +76,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   absl::Status OnStart(const Start& event);
   absl::Status OnPrepare(const Prepare& event);
   absl::Status OnView(const View& view);
-  // Where rounds need all members, what is sent is offered, of which a node may hear before it
+  // Where instances give way, what is sent is offered, of which a node may hear before it
   // posts, or after it has given up, or of a view that it has not begun.
   absl::Status OnOffer(const Offered& offer);
   // Of this view, which has begun.
@@ -94,7 +94,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   // Moves the instance's limit as far as it may go now.
   absl::Status Advance();
   absl::Status BeginNextView();
-  // Where rounds need all members: makes the instance give up, if it is to end.
+  // Makes an instance that gives way do so, if it is to end.
   void GiveUpIfAsked();
   // Whether the instance, which rests, is to make way for the next one.
   bool MayBeginNextView() const;
@@ -125,7 +125,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   void Clip(Part part, double limit) override { host_->Clip(part, limit); }
   void Step(const StepRequest& request) override { host_->Step(request); }
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override {
-    if (needs_all()) return Offer(to, tag, payload, note);
+    if (gives_way()) return Offer(to, tag, payload, note);
     return host_->Send(MemberOf(to), tag, payload, note);
   }
   void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) override {
@@ -139,7 +139,10 @@ class ResilientAlgorithm final : public Algorithm, private Host {
     offers_.erase({MemberOf(from), OfView(tag)});
     host_->Decline(MemberOf(from), OfView(tag));
   }
-  void Withdraw(Rank from, Tag tag) override { host_->Withdraw(MemberOf(from), OfView(tag)); }
+  // What was posted for one that is lost ends by itself.
+  void Withdraw(Rank from, Tag tag) override {
+    if (latest_view().RankOf(MemberOf(from))) host_->Withdraw(MemberOf(from), OfView(tag));
+  }
   void GradientApplied(int64_t staleness) override { host_->GradientApplied(staleness); }
   void Promise(uint32_t ballot, Round round) override { host_->Promise(ballot, round); }
   void BeginView(const View& view) override { host_->BeginView(view); }
@@ -161,7 +164,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   std::optional<Vec> resting_;           // the instance is at rest, with this model
   bool started_ = false;
   bool given_up_ = false;  // the instance has
-  // Where rounds need all members: what is offered to this node and not answered.
+  // Where instances give way: what is offered to this node and not answered.
   std::map<std::pair<Member, Tag>, Offered> offers_;
 };
 

@@ -258,6 +258,7 @@ AlgorithmOptions Experiment::OptionsFor(Rank rank, const RunCourse* course) cons
           .learning_rate = [course](Round round) { return course->LearningRate(round); },
           .window = WindowFor(rank),
           .length = length(),
+          .workers = workers_,
           .seed = config_.seed()};
 }
 

@@ -41,8 +41,10 @@ absl::Status CheckNewcomers(const Config& config, const FaultSchedule& faults) {
   if (!TakesNewcomers(config.algorithm())) {
     return UsageError(absl::StrCat(
         flag, ": nobody can come into a run of --algorithm=", config.algorithm(),
-        ", whose nodes all have the same replicas and optimizer's states; gossip (dpsgd, noloco, "
-        "sgp) takes others in"));
+        HasRounds(config.algorithm())
+            ? ", whose nodes all have the same replicas and optimizer's states"
+            : ", whose nodes share a number of gradients that is dealt out at the start",
+        "; gossip in rounds (dpsgd, noloco, sgp) takes others in"));
   }
   if (config.has_checkpoint_every() || config.has_resume()) {
     return UsageError(absl::StrCat(flag,
@@ -57,7 +59,8 @@ absl::Status CheckNewcomers(const Config& config, const FaultSchedule& faults) {
 bool GoesOnWithoutTheLost(const Config& config) {
   if (config.on_failure() != "auto") return config.on_failure() == "shrink";
   if (!KeepsAllNodes(config).empty()) return false;
-  return TakesNewcomers(config.algorithm()) || !AsksToGoOn(config).empty();
+  const bool gossip = IsResilient(config.algorithm()) && !IsCentralized(config.algorithm());
+  return gossip || !AsksToGoOn(config).empty();
 }
 
 absl::Status CheckFailurePolicy(const Config& config, const FaultSchedule& faults) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/status.h"
 #include "run/config/resolved_config.h"
 
@@ -187,7 +188,7 @@ absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank present, const TrainT
   RunExtent& run = plan.extent;
   RETURN_IF_ERROR(CheckLength(config, 1));
   if (data != nullptr) {
-    plan.sharing = workers;
+    if (HasRounds(config.algorithm())) plan.sharing = workers;
     run.rounds_per_epoch = static_cast<double>(data->train->size()) /
                            static_cast<double>(FirstGlobalBatch(config, workers));
   }

@@ -38,7 +38,8 @@ struct RunPlan {
   double evaluate_every = 0;
   int64_t measure_every = 1;
   bool measure_by_rounds = false;  // `measure_every` is in rounds
-  Rank sharing = 0;                // workers who share the data set; 0: there is none
+  // Workers who share the data set in rounds; 0: there is none, or what some do not do others will.
+  Rank sharing = 0;
   // How many train from a round on, once some are lost or others have come (Among); in the order
   // of rounds.
   struct Living {

@@ -424,6 +424,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
                       .workers = experiment_->workers(),
                       .window = StepsBetweenExchanges(config.algorithm()),
                       .rounds = experiment_->rounds(),
+                      .settles_last = settles_last(),
                       .measured = [this](Round round) { return course_->Measured(round); },
                       .evaluated = [this](Round round) { return course_->Evaluated(round); }};
   }

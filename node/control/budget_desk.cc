@@ -15,7 +15,7 @@ BudgetDesk::BudgetDesk(BudgetDeskOptions options)
 
 void BudgetDesk::Extend(Round rounds, bool final) {
   end_ = std::max(end_, rounds);
-  settled_ = settled_ || final || end_ >= options_.rounds;
+  settled_ = settled_ || final || (end_ >= options_.rounds && !options_.settles_last);
   for (const Rank rank : budget_.Extend(end_ * options_.workers)) TellLimit(rank);
   for (Rank server = options_.workers; server < options_.nodes; ++server) TellLimit(server);
   Advance();
@@ -31,6 +31,19 @@ absl::Status BudgetDesk::OnSteps(Rank rank, const control::Steps& report) {
   nodes_[rank].taken = report.cut();
   Advance();
   return absl::OkStatus();
+}
+
+void BudgetDesk::Leave(Rank rank) {
+  nodes_[rank].left = true;
+  if (rank < options_.workers) {
+    for (const Rank moved : budget_.Leave(rank)) TellLimit(moved);
+  }
+  Advance();
+}
+
+void BudgetDesk::Hold(bool held) {
+  held_ = held;
+  Advance();
 }
 
 absl::Status BudgetDesk::CheckCut(Rank rank, Round cut) const {
@@ -50,6 +63,7 @@ bool BudgetDesk::EndsAt(Rank rank, Round steps) const {
 }
 
 void BudgetDesk::Advance() {
+  if (held_) return;
   while (passed_ < budget_.steps() / options_.workers) {
     if (!MayPass(passed_ + 1)) return;
     ++passed_;
@@ -73,21 +87,24 @@ void BudgetDesk::Cut(Round round) {
   open_.push_back(round);
   if (options_.evaluated(round)) evaluated_cut_ = round;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    if (nodes_[rank].left) continue;
     directives_.emplace_back(rank, control::Directive());
     directives_.back().second.mutable_cut()->set_round(round);
   }
 }
 
 bool BudgetDesk::AllTook(Round cut) const {
-  return std::ranges::all_of(nodes_, [cut](const Node& node) { return node.taken >= cut; });
+  return std::ranges::all_of(nodes_,
+                             [cut](const Node& node) { return node.left || node.taken >= cut; });
 }
 
 bool BudgetDesk::AllRested() const {
   return std::all_of(nodes_.begin(), nodes_.begin() + options_.workers,
-                     [](const Node& worker) { return worker.rested; });
+                     [](const Node& worker) { return worker.left || worker.rested; });
 }
 
 void BudgetDesk::TellLimit(Rank rank) {
+  if (nodes_[rank].left) return;
   directives_.emplace_back(rank, control::Directive());
   control::RoundLimit* const limit = directives_.back().second.mutable_round_limit();
   limit->set_limit(rank < options_.workers ? budget_.limit(rank) : budget_.total());

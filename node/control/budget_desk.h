@@ -34,6 +34,9 @@ struct BudgetDeskOptions {
   Rank workers = 1;  // the ranks below; the others are servers
   Round window = 1;  // steps between a worker's exchanges
   Round rounds = 0;  // nominal: the furthest end of the run
+  // The end is settled by Extend alone, also the furthest one: what is evaluated then may have to
+  // be averaged again, where members are lost.
+  bool settles_last = false;
   // Whether all nodes measure when so many nominal rounds are over, and whether their models are
   // averaged then. What is evaluated is also measured.
   std::function<bool(Round)> measured;
@@ -49,16 +52,27 @@ class BudgetDesk {
   explicit BudgetDesk(BudgetDeskOptions options);
 
   // Moves the end of the run outwards to so many nominal rounds; `final` settles it, as does the
-  // furthest end.
+  // furthest end, unless that settles last.
   void Extend(Round rounds, bool final);
   // InvalidArgument, phrased to follow "rank 3 ", says what no node can report.
   absl::Status OnSteps(Rank rank, const control::Steps& report);
+
+  // `rank`, which has not left before, is out of the run: the others share what it has not done,
+  // and nobody waits for it.
+  void Leave(Rank rank);
+  // While it is held up, as when members change, nobody is told to measure, and the run does not
+  // end: of what is measured all are to know whose it is.
+  void Hold(bool held);
 
   // What to tell whom, in order.
   std::vector<std::pair<Rank, control::Directive>> Take() { return std::exchange(directives_, {}); }
 
   // Whether all nodes have been told that the run is over.
   bool over() const { return over_; }
+  // Nominal rounds that are over, and cut if they are measured.
+  Round passed() const { return passed_; }
+  // The gradients of all workers together.
+  int64_t total() const { return budget_.total(); }
   // The steps that `rank` has done at the end; none are counted of a server.
   bool EndsAt(Rank rank, Round steps) const;
 
@@ -66,6 +80,7 @@ class BudgetDesk {
   struct Node {
     Round taken = 0;      // the last cut that it has taken
     bool rested = false;  // at its limit, a worker
+    bool left = false;
   };
 
   absl::Status CheckCut(Rank rank, Round cut) const;
@@ -83,11 +98,12 @@ class BudgetDesk {
   std::vector<Node> nodes_;
   Round end_ = 0;  // nominal
   bool settled_ = false;
-  Round passed_ = 0;    // nominal rounds that are over, and cut if they are measured
+  Round passed_ = 0;
   Round last_cut_ = 0;  // none: 0
   Round evaluated_cut_ = 0;
   std::deque<Round> open_;  // cuts, with some at the front that all have taken
   bool over_ = false;
+  bool held_ = false;
   std::vector<std::pair<Rank, control::Directive>> directives_;
 };
 

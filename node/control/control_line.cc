@@ -19,11 +19,15 @@ constexpr size_t kMaxShownAddress = 80;
 
 absl::Status Malformed(const std::string& how) { return absl::InvalidArgumentError(how); }
 
+// The rounds of a run, or the steps that no worker does more of.
+Round Furthest(const DirectiveContext& context) {
+  return context.rounds * std::max(context.sharing, 1);
+}
+
 absl::Status CheckLimit(Round limit, const DirectiveContext& context) {
-  const Rank sharing = context.sharing;
-  if (limit >= 0 && limit <= context.rounds * std::max(sharing, 1)) return absl::OkStatus();
+  if (limit >= 0 && limit <= Furthest(context)) return absl::OkStatus();
   return Malformed(absl::StrCat("sent ", limit, " as the limit of a run of ", context.rounds,
-                                " rounds", sharing > 0 ? " of each worker" : ""));
+                                " rounds", context.sharing > 0 ? " of each worker" : ""));
 }
 
 absl::Status CheckMove(const control::RoundLimit& moved, const DirectiveContext& context) {
@@ -150,7 +154,7 @@ absl::Status CheckView(const control::View& view, const DirectiveContext& contex
   }
   const View& last = *context.view;
   if (AreMembers(view, context.world_size) && Follows(view, last) &&
-      view.from() <= context.rounds && view.ballot() <= context.ballot &&
+      view.from() <= Furthest(context) && view.ballot() <= context.ballot &&
       (!view.has_again() || (view.again() >= 0 && view.again() <= context.rounds))) {
     return absl::OkStatus();
   }
@@ -402,7 +406,7 @@ void ControlLine::Obey(const control::Directive& directive) {
       break;
     case control::Directive::kCut:
       last_cut_ = directive.cut().round();
-      cuts_.push_back(last_cut_);
+      moves_.push_back(directive);
       break;
     case control::Directive::kCheckpointDone:
       last_checkpoint_ = directive.checkpoint_done().round();
@@ -463,16 +467,18 @@ std::optional<control::RoundLimit> ControlLine::TakeLimit() {
 }
 
 std::optional<control::Directive> ControlLine::TakeDecree() {
-  if (moves_.empty() || moves_.front().has_round_limit()) return std::nullopt;
+  if (moves_.empty() || moves_.front().has_round_limit() || moves_.front().has_cut()) {
+    return std::nullopt;
+  }
   control::Directive decree = std::move(moves_.front());
   moves_.pop_front();
   return decree;
 }
 
 std::optional<Round> ControlLine::TakeCut() {
-  if (cuts_.empty()) return std::nullopt;
-  const Round cut = cuts_.front();
-  cuts_.pop_front();
+  if (moves_.empty() || !moves_.front().has_cut()) return std::nullopt;
+  const Round cut = moves_.front().cut().round();
+  moves_.pop_front();
   return cut;
 }
 

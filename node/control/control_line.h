@@ -128,14 +128,14 @@ class ControlLine {
   bool answered() const { return answered_; }
   // The run has begun.
   const std::optional<control::Roster>& roster() const { return roster_; }
-  // The new limits, each once, when the end of the run has moved or been settled. Nothing while a
-  // decree that came before is to be taken: a view may ask for something before the end is settled.
+  // The new limits, each once, when the end of the run has moved or been settled. Limits, decrees
+  // and cuts are taken in the order in which they came, of whichever is next: a view may ask for
+  // something before the end is settled, and says whose models a later cut is of.
   std::optional<control::RoundLimit> TakeLimit();
   // What is to be done about members that are lost, or about a checkpoint (kPrepare, kView,
-  // kCheckpointAt), each once, in order; likewise nothing while a limit is to be taken.
+  // kCheckpointAt), each once.
   std::optional<control::Directive> TakeDecree();
-  // The nominal rounds that are to be measured, each once, ascending. To be asked before the limit,
-  // which may be the last.
+  // The nominal rounds that are to be measured, each once, ascending.
   std::optional<Round> TakeCut();
   // The last checkpoint that is complete, once.
   std::optional<Round> TakeCheckpoint() { return std::exchange(checkpoint_, std::nullopt); }
@@ -192,13 +192,12 @@ class ControlLine {
   UnacknowledgedMessages<control::Report> told_;
   ReceivedMessages heard_;
   std::optional<control::Roster> roster_;
-  // Limits and decrees, not taken yet: at most one more than rounds, and two for each member and
-  // each checkpoint.
+  // Limits, decrees and cuts, not taken yet: at most two more than rounds, and two for each member
+  // and each checkpoint.
   std::deque<control::Directive> moves_;
   Round last_limit_ = 0;
   bool limit_final_ = false;
   int64_t last_growth_ = 0;
-  std::deque<Round> cuts_;  // not taken yet: at most as many as the run has rounds
   Round last_cut_ = 0;
   std::optional<Round> checkpoint_;  // not taken yet
   Round last_checkpoint_ = 0;

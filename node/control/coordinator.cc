@@ -216,11 +216,9 @@ void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   round_limit_ = limit;
   limit_final_ = final;
   if (phase_ != Phase::kRunning) return;
-  if (agreement_) agreement_->Extend(limit);
-  if (desk_) {
-    desk_->Extend(limit, final);
-    return SendLimits();
-  }
+  if (desk_) desk_->Extend(limit, final);
+  if (agreement_) agreement_->Extend(StepLimit());
+  if (desk_) return SendLimits();
   control::Directive directive;
   directive.mutable_round_limit()->set_limit(limit);
   directive.mutable_round_limit()->set_final(final);
@@ -541,14 +539,13 @@ void Coordinator::StartRun() {
   }
   started_ = now_ - options_.elapsed;
   TellAll(directive);
-  if (options_.resilient) agreement_.emplace(FirstView(world_size()), round_limit_);
+  if (desk_) desk_->Extend(round_limit_, /*final=*/false);
+  if (options_.resilient) agreement_.emplace(FirstView(world_size()), StepLimit());
   if (options_.resumed) {
     settled_.assign(options_.resumed->settled().begin(), options_.resumed->settled().end());
   }
   if (options_.checkpoints) calls_.emplace(*options_.checkpoints, now_);
-  if (!desk_) return;
-  desk_->Extend(round_limit_, /*final=*/false);
-  SendLimits();
+  if (desk_) SendLimits();
 }
 
 void Coordinator::OnHeartbeat(Member& member, const control::Heartbeat& heartbeat) {
@@ -618,7 +615,7 @@ void Coordinator::OnPromise(Rank rank, const control::Promise& promise) {
   if (phase_ != Phase::kRunning) return;
   absl::Status taken = absl::InvalidArgumentError("promises what it was not asked for");
   if (calls_) taken = calls_->OnPromise(rank, promise);
-  if (agreement_ && promise.round() < round_limit_) {
+  if (agreement_ && promise.round() < StepLimit()) {
     taken = agreement_->OnPromise(rank, promise.ballot(), promise.round());
   }
   if (taken.ok()) return calls_ ? TellCalls() : TellDecrees();
@@ -631,7 +628,7 @@ void Coordinator::PromiseForThoseWhoAreDone() {
   if (!agreement_ || agreement_->agreed()) return;
   for (const auto& [rank, member] : members_) {
     if (member.done_below != round_limit_) continue;
-    const absl::Status taken = agreement_->OnPromise(rank, ballot_, round_limit_ - 1);
+    const absl::Status taken = agreement_->OnPromise(rank, ballot_, StepLimit() - 1);
     if (!taken.ok()) VLOG(1) << "rank " << rank << " " << taken;  // it had answered, with less
   }
   TellDecrees();
@@ -645,6 +642,13 @@ void Coordinator::TellDecrees() {
       TellView(std::get<View>(*decree));
     }
   }
+  if (!desk_) return;
+  desk_->Hold(!agreement_->agreed());
+  SendLimits();
+}
+
+bool Coordinator::MeasuresTheEnd(Round begun) const {
+  return desk_ ? desk_->passed() == round_limit_ : begun >= round_limit_;
 }
 
 void Coordinator::TellPrepare(const Prepare& prepare) {
@@ -663,7 +667,7 @@ void Coordinator::TellView(const View& agreed) {
   view.set_ballot(agreed.ballot);
   view.mutable_members()->Assign(agreed.members.begin(), agreed.members.end());
   view.set_lead(self());
-  if (agreed.from >= round_limit_ && !limit_final_) view.set_again(round_limit_);
+  if (!limit_final_ && MeasuresTheEnd(agreed.from)) view.set_again(round_limit_);
   for (const Rank member : agreed.newcomers) {
     const control::Registration& registration = candidates_.at(member).registration;
     control::Newcomer& newcomer = *view.add_newcomers();
@@ -729,6 +733,7 @@ std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
   // Those who would have to agree may have left.
   if (phase_ == Phase::kFinished) return "the run is over";
   if (calls_) return "the run keeps checkpoints, and takes nobody in";
+  if (desk_) return "its nodes share a budget of gradients, and take nobody in";
   if (!agreement_) {
     return absl::StrCat("the run is under way, and ", Self(),
                         " takes nobody in; that needs --on-failure=shrink on all nodes");
@@ -987,6 +992,10 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
   for (auto& [rank, member] : members_) member.moved = now_;
   output_.lost.push_back(lost);
   agreement_->Lose(lost);
+  if (desk_) {
+    desk_->Hold(true);
+    desk_->Leave(lost);
+  }
   TellDecrees();
   TellIfAllDone();
 }

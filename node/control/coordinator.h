@@ -262,6 +262,10 @@ class Coordinator {
   void OnSteps(Rank rank, const control::Steps& steps);
   // Passes on what the budget's desk has to tell.
   void SendLimits();
+  // No node does so many rounds, or steps.
+  Round StepLimit() const { return desk_ ? desk_->total() : round_limit_; }
+  // Whether what is measured at the end of the run, as it is, may be under way.
+  bool MeasuresTheEnd(Round begun) const;
   void OnDone(Rank rank, Round limit);
   void TellIfAllDone();
   void OnPromise(Rank rank, const control::Promise& promise);

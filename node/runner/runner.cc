@@ -315,7 +315,7 @@ absl::Status Runner::On(const Mailbox::CheckpointDue& due) {
 }
 
 absl::Status Runner::On(const Mailbox::CutDue& cut) {
-  cuts_.push_back(cut.round);
+  cuts_.push_back({cut.round, views_.size()});
   if (!resting_) return absl::OkStatus();
   // All that came for the rounds before has been counted.
   TakeDueCuts(algorithm_->round() + 1, rest_);
@@ -332,7 +332,7 @@ absl::Status Runner::On(const Mailbox::ViewAgreed& agreed) {
   views_.push_back(agreed);
   const View& view = *agreed.view;
   LeaveOutOthersThan(view);
-  if (algorithm_->needs_all()) DialMembers(view);
+  if (algorithm_->gives_way()) DialMembers(view);
   if (agreed.again && shown_ && shown_->round == *agreed.again) {
     assembly_->Add({shown_->round, shown_->model, agreed.view, agreed.lead});
   }
@@ -677,7 +677,7 @@ void Runner::Boundary(Round completed, Vec model) {
     TakeDueCuts(completed, model);
     ReportSteps(completed);
   } else {
-    TakeCut(completed, completed, model);
+    TakeCut({completed, ViewsBefore(completed)}, completed, model);
   }
   if (Saves(completed)) SaveState(completed, model);
   Grant(leave_.OnCompleted(completed, report_.time));
@@ -690,25 +690,29 @@ bool Runner::Saves(Round completed) {
   return called || (options_.saved && options_.saved(completed));
 }
 
-void Runner::TakeCut(Round round, Round completed, Vec model) {
-  last_cut_ = round;
-  const CutReport report{.round = round,
+void Runner::TakeCut(DueCut cut, Round completed, Vec model) {
+  last_cut_ = cut.round;
+  const CutReport report{.round = cut.round,
                          .bytes_sent = exchange_->bytes_sent(),
                          .bytes_received = exchange_->BytesReceived(completed)};
   observed_.Update(observer_->OnCut(report, BoundaryModel(data_path_.get(), model)));
-  if (model && assembly_->takes_part() && options_.evaluate(round)) {
-    AddToAverage({round, Fetch(model)});
+  if (model && assembly_->takes_part() && options_.evaluate(cut.round)) {
+    AddToAverage({cut.round, Fetch(model)}, cut.views);
   }
 }
 
 // A view holds from its first round on, in which none of the lost begins: what is measured before
 // that round may still have them. All members go through the same ones, also those that are done
 // again.
-void Runner::AddToAverage(ModelAssembly::Due due) {
-  for (const auto& [view, again, lead] : views_) {
-    if (view->from >= due.round) continue;
-    due.view = view;
-    due.lead = lead;
+size_t Runner::ViewsBefore(Round round) const {
+  const auto begun = [round](const auto& agreed) { return agreed.view->from < round; };
+  return static_cast<size_t>(std::ranges::count_if(views_, begun));
+}
+
+void Runner::AddToAverage(ModelAssembly::Due due, size_t views) {
+  if (views > 0) {
+    due.view = views_[views - 1].view;
+    due.lead = views_[views - 1].lead;
   }
   if (peers_) shown_ = due;
   assembly_->Add(due);

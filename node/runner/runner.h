@@ -215,6 +215,13 @@ class Runner final : public TransportSink, private Host {
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
  private:
+  // A round to be measured, and how many views have been agreed upon before: the models that are
+  // averaged then are those of the last one's members.
+  struct DueCut {
+    Round round;
+    size_t views;
+  };
+
   using Clock = std::chrono::steady_clock;
 
   absl::Status MakeParts();
@@ -259,9 +266,11 @@ class Runner final : public TransportSink, private Host {
   // At the end alone: on a device a model takes its time.
   absl::Status FetchModel();
   // This node's model, without a view, is due to be averaged with those of all members then.
-  void AddToAverage(ModelAssembly::Due due);
+  void AddToAverage(ModelAssembly::Due due, size_t views);
+  // How many views have begun before that round.
+  size_t ViewsBefore(Round round) const;
   // Measures the node.
-  void TakeCut(Round round, Round completed, Vec model);
+  void TakeCut(DueCut cut, Round completed, Vec model);
   void TakeDueCuts(Round completed, Vec model);
   void ReportSteps(Round steps);
   // Whether the state is saved at this boundary.
@@ -356,7 +365,7 @@ class Runner final : public TransportSink, private Host {
   std::deque<Mailbox::ViewAgreed> views_;  // after the first
   // Where nodes go on without those that are lost: what was last to be averaged.
   std::optional<ModelAssembly::Due> shown_;
-  std::deque<Round> cuts_;  // that are due: at most the nominal rounds
+  std::deque<DueCut> cuts_;  // that are due: at most the nominal rounds
   Round last_cut_ = 0;
   StepReports step_reports_;
   Round begin_ = 0;                                // rounds that were done before

@@ -87,7 +87,7 @@ absl::Status Simulation::Run(Round limit) {
 
 absl::Status Simulation::ApplyLimit() {
   const bool moved = wanted_limit_ > std::exchange(limit_, wanted_limit_);
-  if (membership_) membership_->Extend(limit_);
+  if (membership_) membership_->Extend(StepLimit());
   if (budget_ && moved) {
     const std::vector<Rank> workers = budget_->Extend(limit_ * budget_->workers());
     moved_.insert(moved_.end(), workers.begin(), workers.end());
@@ -101,6 +101,8 @@ absl::Status Simulation::ApplyLimit() {
   }
   return absl::OkStatus();
 }
+
+Round Simulation::StepLimit() const { return budget_ ? limit_ * budget_->workers() : limit_; }
 
 Round Simulation::LimitOf(Rank rank) const {
   if (!budget_) return limit_;
@@ -285,7 +287,7 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
 
 Membership& Simulation::membership() {
   if (!membership_) {
-    membership_ = std::make_unique<Membership>(options_.nodes, std::max<Round>(limit_, 1),
+    membership_ = std::make_unique<Membership>(options_.nodes, std::max<Round>(StepLimit(), 1),
                                                network_.get(), &queue_);
   }
   return *membership_;
@@ -343,7 +345,15 @@ absl::Status Simulation::Kill(Rank rank, Nanoseconds detection) {
   exchange_->Kill(rank);
   if (parts_.observer != nullptr) RETURN_IF_ERROR(parts_.observer->OnDeath(rank, now_));
   membership_->Lose(rank, now_ + detection);
+  if (budget_) LeaveBudget(rank);
   return absl::OkStatus();
+}
+
+void Simulation::LeaveBudget(Rank rank) {
+  if (rank >= budget_->workers()) return;
+  const std::vector<Rank> moved = budget_->Leave(rank);
+  moved_.insert(moved_.end(), moved.begin(), moved.end());
+  PassRounds();
 }
 
 absl::Status Simulation::OnMembership(uint32_t news) {
@@ -503,7 +513,7 @@ void Simulation::CountSteps(Round completed) {
 void Simulation::PassRounds() {
   Round passed = budget_->steps() / budget_->workers();
   // What the last one measures is what the run leaves.
-  if (passed == limit_ && resting_ < options_.nodes) --passed;
+  if (passed == limit_ && resting_ < living_) --passed;
   if (passed <= passed_) return;
   passed_ = passed;
   rest_cuts_due_ = true;
@@ -524,7 +534,8 @@ void Simulation::TakeCuts(Rank rank, Nanoseconds when, Vec model) {
 absl::Status Simulation::TakeCutsAtRest() {
   rest_cuts_due_ = false;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
-    if (nodes_[rank].rested >= 0) TakeCuts(rank, now_, nodes_[rank].model);
+    const Node& node = nodes_[rank];
+    if (node.rested >= 0 && !node.dead) TakeCuts(rank, now_, node.model);
     if (absl::Status status = TakeStatus(); !status.ok()) return At(rank, passed_, status);
   }
   return absl::OkStatus();

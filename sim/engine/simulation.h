@@ -157,8 +157,12 @@ class Simulation final : private StoreHost, private AlarmClock {
   // Moves it to the one that is wanted; the nodes whose own has moved hear so.
   absl::Status ApplyLimit();
   Round LimitOf(Rank rank) const;
+  // No node does so many rounds, or steps.
+  Round StepLimit() const;
   // The current node has done so many steps of a shared budget.
   void CountSteps(Round completed);
+  // What a lost worker has not done is for the others.
+  void LeaveBudget(Rank rank);
   // Counts the nominal rounds that are over: the last one when all nodes rest.
   void PassRounds();
   // Measures a node as often as is due, and all that rest.

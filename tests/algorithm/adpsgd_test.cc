@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -213,6 +214,48 @@ TEST(Adpsgd, TheRateIsThatOfANominalRoundWhichIsAveragedAsReplicasAre) {
   }
 }
 
+// Those who are left do more steps each: the round that they take the run to be in stays that of
+// all.
+TEST(Adpsgd, TheNominalRoundGoesToTheEndOfTheRunWhoeverIsLost) {
+  constexpr Rank kNodes = 6;
+  constexpr Round kRounds = 200;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "order seed " << seed);
+    std::map<Round, int> steps;  // by the nominal round
+    ClusterOptions options{.algorithm = "adpsgd",
+                           .topology = "complete",
+                           .nodes = kNodes,
+                           .length = {.rounds = kRounds},
+                           .order_seed = seed,
+                           .gradient = [](Rank, Round, auto, auto gradient) { gradient[0] = 0; },
+                           .resilient = true};
+    options.make_algorithm = [&](AlgorithmOptions node) {
+      node.learning_rate = [&](Round round) {
+        ++steps[round];
+        return 0;
+      };
+      return *MakeAlgorithm("adpsgd", node);
+    };
+    Cluster cluster(options);
+    ASSERT_TRUE(cluster.Begin(kRounds).ok());
+    KeyedRandom random(seed, Purpose::kTopology);
+    for (int event = 0; event < 2000; ++event) {
+      if (event % 600 == 500) cluster.Kill(event / 600 * 2);
+      const auto all = cluster.Choices();
+      ASSERT_TRUE(cluster.Take(all[random.Below(all.size())]).ok());
+    }
+    const absl::Status status = cluster.Run(kRounds);
+    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(cluster.view().size(), 3);
+    EXPECT_NEAR(static_cast<double>(steps.rbegin()->first), kRounds, 12);
+    for (Round from = 0; from + 20 <= kRounds - 20; from += 20) {
+      int in_20_rounds = 0;
+      for (Round round = from; round < from + 20; ++round) in_20_rounds += steps[round];
+      EXPECT_NEAR(in_20_rounds, 20 * kNodes, 40) << "from round " << from;
+    }
+  }
+}
+
 TEST(Adpsgd, AllNodesLearnAndAgree) {
   for (const char* algorithm : {"adpsgd", "adpsgd:every=4"}) {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
@@ -290,7 +333,7 @@ TEST_F(Peer, IsANeighbourAndSaysWhatItMeans) {
   EXPECT_THAT(Refusal(Received{.from = 1, .tag = kShare, .bytes = 16}),
               HasSubstr("came without a post in step 0"));
   EXPECT_THAT(Refusal(Sent{{99}}), HasSubstr("send 99 was reported in step 0"));
-  EXPECT_THAT(Refusal(Lost{.from = 1, .tag = kShare}), HasSubstr("was lost, but not withdrawn"));
+  EXPECT_THAT(Refusal(Lost{.from = 1, .tag = kShare}), HasSubstr("was lost, but is not awaited"));
 }
 
 // Three nodes do 30 steps in ten rounds; nobody can be further than if it had done all.
@@ -332,25 +375,45 @@ TEST_F(Peer, MakesNobodyLie) {
   }
 }
 
-// At rank 0, whose neighbour is the higher rank.
-TEST_F(Peer, MayDeclineIfItsRankIsHigher) {
-  EXPECT_EQ(Refusal(RoundLimit{1}), "");
-  EXPECT_EQ(Refusal(GradientReady{0}), "");
-  ASSERT_EQ(host_.offered.size(), 1u);
-  EXPECT_EQ(Refusal(Sent{IdleHost::IdOf(0), false}), "");
-  EXPECT_THAT(Refusal(Received{.from = 1, .tag = {.index = 0, .step = 1}, .bytes = 16}),
-              HasSubstr("came without a post"))
-      << "of an average that it has declined";
-  EXPECT_EQ(Refusal(Lost{.from = 1, .tag = {.index = 0, .step = 1}}), "");
+// By a peer of a higher rank, which averages with this one already, or by one whose members change.
+TEST_F(Peer, MayDecline) {
+  for (const Rank rank : {0, 2}) {
+    node_ = Node(rank);
+    host_ = IdleHost(4);
+    EXPECT_EQ(Refusal(RoundLimit{1}), "");
+    EXPECT_EQ(Refusal(GradientReady{0}), "");
+    ASSERT_EQ(host_.offered.size(), 1u);
+    EXPECT_EQ(Refusal(Sent{IdleHost::IdOf(0), false}), "");
+    EXPECT_EQ(Refusal(Lost{.from = 1, .tag = {.index = 0, .step = 1}}), "");
+    EXPECT_THAT(Refusal(Received{.from = 1, .tag = {.index = 0, .step = 1}, .bytes = 16}),
+                HasSubstr("came without a post"))
+        << "of an average that is over";
+  }
 }
 
-TEST_F(Peer, MayNotDeclineOtherwise) {
-  node_ = Node(2);
-  EXPECT_EQ(Refusal(RoundLimit{1}), "");
-  EXPECT_EQ(Refusal(GradientReady{0}), "");
-  EXPECT_THAT(
-      Refusal(Sent{IdleHost::IdOf(0), false}),
-      HasSubstr("rank 1 declined to average with 2, which only the higher of two ranks may"));
+// As it does when it is lost: what it has answered is not taken, or is, but not twice.
+TEST_F(Peer, MayBeLostAtAnyPointOfAnAverage) {
+  const Tag answer{.index = 0, .step = 1};
+  const Event undelivered = Sent{IdleHost::IdOf(0), false}, delivered = Sent{IdleHost::IdOf(0)};
+  const Event received = Received{.from = 1, .tag = answer, .bytes = 16};
+  const Event lost = Lost{.from = 1, .tag = answer};
+  for (const auto& [first, second] :
+       std::vector<std::pair<Event, Event>>{{undelivered, lost},
+                                            {lost, undelivered},
+                                            {delivered, lost},
+                                            {lost, delivered},
+                                            {undelivered, received},
+                                            {received, undelivered}}) {
+    node_ = Node(0);
+    host_ = IdleHost(4);
+    EXPECT_EQ(Refusal(RoundLimit{1}), "");
+    EXPECT_EQ(Refusal(GradientReady{0}), "");
+    EXPECT_EQ(Refusal(first), "");
+    EXPECT_EQ(node_->waiting_for().size(), 1u);
+    EXPECT_EQ(Refusal(second), "");
+    EXPECT_EQ(node_->waiting_for().size(), 0u);
+    EXPECT_NE(Refusal(second), "") << "a second time";
+  }
 }
 
 }  // namespace

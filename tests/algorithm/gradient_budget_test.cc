@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <queue>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+std::vector<Round> Limits(const GradientBudget& budget) {
+  std::vector<Round> limits;
+  for (Rank rank = 0; rank < budget.workers(); ++rank) limits.push_back(budget.limit(rank));
+  return limits;
+}
 
 // Workers that differ in speed, on a clock of their own. They report when half of what was ahead
 // of them is done, and at their limits.
@@ -210,6 +218,45 @@ TEST(GradientBudget, OneThatIsExtendedGoesOnWithThoseThatWait) {
   EXPECT_EQ(budget.limit(0), 2);
   EXPECT_THAT(budget.Extend(2), IsEmpty());
   EXPECT_EQ(budget.total(), 3);
+}
+
+TEST(GradientBudget, TheOthersDoWhatALostWorkerHasNotDone) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    KeyedRandom random(seed, Purpose::kTopology);
+    const auto n = static_cast<Rank>(2 + random.Below(5));
+    GradientBudget budget(n, static_cast<Round>(1 + random.Below(4)));
+    const auto total = static_cast<int64_t>(random.Below(400));
+    budget.Extend(total);
+    std::vector<Round> steps(n);
+    std::set<Rank> left;
+    bool moves = true;
+    while (moves) {
+      moves = false;
+      for (Rank rank = 0; rank < n; ++rank) {
+        if (left.contains(rank)) continue;
+        if (std::ssize(left) + 1 < n && random.Below(20) == 0) {
+          const std::vector<Round> before = Limits(budget);
+          const std::vector<Rank> moved = budget.Leave(rank);
+          left.insert(rank);
+          EXPECT_EQ(budget.limit(rank), steps[rank]);
+          for (Rank other = 0; other < n; ++other) {
+            const bool grown = budget.limit(other) > before[other];
+            EXPECT_EQ(grown, std::ranges::count(moved, other) == 1) << "rank " << other;
+          }
+          EXPECT_THAT(budget.Leave(rank), IsEmpty()) << "it has left";
+          moves = true;
+          continue;
+        }
+        if (steps[rank] == budget.limit(rank)) continue;
+        ASSERT_TRUE(budget.OnSteps(rank, ++steps[rank]).ok());
+        moves = true;
+      }
+    }
+    EXPECT_EQ(std::accumulate(steps.begin(), steps.end(), Round{0}), total);
+    EXPECT_EQ(budget.steps(), total);
+    EXPECT_TRUE(budget.spent());
+  }
 }
 
 TEST(GradientBudget, RefusesWhatNoWorkerCanHaveDone) {

@@ -28,11 +28,11 @@ Config ConfigWith(Settings settings) {
 bool GoesOn(const Settings& settings) { return GoesOnWithoutTheLost(ConfigWith(settings)); }
 
 TEST(FailurePolicy, GossipGoesOn) {
-  for (const char* algorithm : {"dpsgd", "dpsgd:order=atc", "noloco:every=4", "sgp"}) {
+  for (const char* algorithm : {"dpsgd", "dpsgd:order=atc", "noloco:every=4", "sgp", "adpsgd"}) {
     EXPECT_TRUE(GoesOn({{"algorithm", algorithm}})) << algorithm;
     EXPECT_FALSE(GoesOn({{"algorithm", algorithm}, {"on_failure", "end"}})) << algorithm;
   }
-  for (const char* algorithm : {"allreduce", "ps", "adpsgd", "easgd"}) {
+  for (const char* algorithm : {"allreduce", "ps", "downpour", "easgd"}) {
     EXPECT_FALSE(GoesOn({{"algorithm", algorithm}})) << algorithm;
   }
   EXPECT_TRUE(GoesOn({{"algorithm", "allreduce"}, {"on_failure", "shrink"}}));

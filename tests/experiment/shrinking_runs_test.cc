@@ -113,6 +113,23 @@ TEST(ShrinkingRuns, GrowAgainWhenTheDeadComeBack) {
   EXPECT_GT(*result.summary->test_accuracy, 0.5);
 }
 
+// What the dead have not done of what nodes share, the others do.
+TEST(ShrinkingRuns, DoAllThatWasPlannedWithoutRounds) {
+  const ScratchFolder folder;
+  const MortalResult whole = RunMortals({{"algorithm", "adpsgd"}}, folder.File("whole"));
+  const MortalResult result =
+      RunMortals({{"algorithm", "adpsgd"},
+                  {"chaos", "kill:rank=0:at=round:25,kill:rank=3:at=round:45,kill:rank=5:at=50ms"}},
+                 folder.File("run"));
+  ASSERT_TRUE(whole.summary.ok()) << whole.summary.status();
+  ASSERT_TRUE(result.summary.ok()) << result.summary.status();
+  EXPECT_EQ(result.living.back(), 5);
+  EXPECT_EQ(result.summary->rounds, 80);
+  EXPECT_EQ(result.epochs, whole.epochs);
+  EXPECT_GT(*result.summary->simulated_time_s, 1.2 * *whole.summary->simulated_time_s);
+  EXPECT_NEAR(*result.summary->test_accuracy, *whole.summary->test_accuracy, 0.05);
+}
+
 // Who was to send rank 0 a part of the model has died when it would come in.
 TEST(ShrinkingRuns, GrowAgainAtTheSecondAttempt) {
   const ScratchFolder folder;
@@ -240,7 +257,7 @@ TEST(ShrinkingRuns, AreRefusedWhereNobodyCanGoOn) {
   const MortalResult result = RunMortals({{"algorithm", "ps"}}, folder.File("run"));
   EXPECT_EQ(FailureOf(result.summary.status()), Failure::kUsage);
   EXPECT_THAT(std::string(result.summary.status().message()),
-              HasSubstr("those of allreduce, average, diloco, dpsgd"));
+              HasSubstr("those of adpsgd, allreduce, average, diloco, dpsgd"));
 }
 
 }  // namespace

@@ -160,9 +160,9 @@ TEST(AdpsgdRun, LearnsWhatDpsgdLearns) {
 }
 
 std::vector<std::string> LongAdpsgdRun(const std::string& out) {
-  return AdpsgdCall(
-      "train", 3, out,
-      {"--model=phantom:1MB", "--compute=5ms", "--rounds=100000", "--peer-timeout=2s"});
+  return AdpsgdCall("train", 3, out,
+                    {"--model=phantom:1MB", "--compute=5ms", "--rounds=100000", "--peer-timeout=2s",
+                     "--on-failure=end"});
 }
 
 TEST(AdpsgdRun, AnInterruptEndsAllNodes) {

@@ -74,7 +74,7 @@ TEST_P(Survival, TheOthersTrainToTheEnd) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, Survival,
                          ::testing::Values("dpsgd", "dpsgd:order=atc", "dpsgd:local=3",
-                                           "noloco:every=5", "sgp", "allreduce:buckets=2",
+                                           "noloco:every=5", "sgp", "adpsgd", "allreduce:buckets=2",
                                            "average:every=3"));
 
 // A node that dies after its 40th round has no part in the 41st, whoever hears of it when.

@@ -65,6 +65,7 @@ class Cluster::Node final : public Host {
     RETURN_IF_ERROR(HearLimit());
     return Deliver(Start{.round = view.from, .joins = &view});
   }
+  void OnLimitMoved() { limit_due_ = true; }
   absl::Status HearLimit() {
     limit_due_ = false;
     const Round limit = cluster_.LimitOf(rank_);
@@ -125,6 +126,7 @@ class Cluster::Node final : public Host {
   void NoticeDeath() {
     if (!std::exchange(detection_due_, false)) return;
     cluster_.agreement_->Lose(rank_);
+    cluster_.LeaveBudget(rank_);
     cluster_.SendDecrees();
   }
   void Tell(const ViewAgreement::Decree& decree) { decrees_.push_back(decree); }
@@ -228,6 +230,7 @@ class Cluster::Node final : public Host {
   }
   void BeginView(const View& view) override {
     Say(absl::StrCat("begins view ", view.epoch));
+    if (cluster_.options_.at_view) ShowReplica(view);
     for (const Member newcomer : view.newcomers) {
       const auto left_out = left_out_.find(newcomer);
       if (left_out != left_out_.end() && left_out->second < view.epoch) left_out_.erase(left_out);
@@ -379,6 +382,23 @@ class Cluster::Node final : public Host {
     CHECK(visited.ok()) << visited;
   }
 
+  void ShowReplica(const View& view) {
+    class Finder final : public StateVisitor {
+     public:
+      void Vector(std::string_view name, Vec vector) override {
+        if (name == "replica") replica = vector;
+      }
+      void Number(std::string_view, double*) override {}
+      void Weight(std::string_view, double*) override {}
+      void Rounds(std::string_view, int64_t*) override {}
+      void Message(std::string_view, const StateMessage&) override {}
+      Vec replica;
+    };
+    Finder found;
+    CHECK(algorithm_->VisitState(found, *this).ok());
+    cluster_.options_.at_view(rank_, view, Numbers(found.replica));
+  }
+
   void ReportSteps() {
     if (!cluster_.budget_ || rank_ >= cluster_.workers_) return;
     const absl::StatusOr<bool> moved = cluster_.budget_->OnSteps(rank_, completed_);
@@ -494,6 +514,7 @@ AlgorithmOptions Cluster::OptionsOf(Rank rank) const {
           .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
           .window = options_.window,
           .length = options_.length,
+          .workers = workers_,
           .seed = options_.seed};
 }
 
@@ -514,6 +535,7 @@ std::unique_ptr<Algorithm> Cluster::MakeResilient(Rank member) {
     ASSIGN_OR_RETURN(const LivingMixing living, mixings_->Of(view));
     node.rank = rank;
     node.mixing = living.mixing;
+    if (options_.make_algorithm) return options_.make_algorithm(node);
     return MakeAlgorithm(options_.algorithm, std::move(node));
   };
   auto made = ResilientAlgorithm::Make({.self = options.rank,
@@ -529,7 +551,7 @@ absl::Status Cluster::Begin(Round limit) {
   const bool moved = limit > std::exchange(limit_, std::max(limit, limit_));
   if (!first && !moved) return absl::OkStatus();
   if (budget_) budget_->Extend(limit_ * workers_);
-  if (agreement_) agreement_->Extend(limit_);
+  if (agreement_) agreement_->Extend(StepLimit());
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     RETURN_IF_ERROR(nodes_[rank]->HearLimit());
     if (!first) continue;
@@ -541,6 +563,11 @@ absl::Status Cluster::Begin(Round limit) {
 Round Cluster::LimitOf(Rank rank) const {
   if (!budget_) return limit_;
   return rank < workers_ ? budget_->limit(rank) : budget_->total();
+}
+
+void Cluster::LeaveBudget(Rank rank) {
+  if (!budget_ || rank >= workers_) return;
+  for (const Rank moved : budget_->Leave(rank)) nodes_[moved]->OnLimitMoved();
 }
 
 absl::Status Cluster::Run(Round limit) {

@@ -60,6 +60,9 @@ struct ClusterOptions {
   Round save_at = -1;
   // Called at every boundary.
   std::function<void(Rank, Round, std::span<const float>)> at_boundary;
+  // Called when a node begins a view, with the replica that it begins it with; none where it begins
+  // the one after that at once.
+  std::function<void(Rank, const View&, std::span<const float>)> at_view;
   // Every request and event of a node, in words: what tests/scenarios shows.
   std::function<void(Rank, const std::string& what)> transcript;
 };
@@ -145,6 +148,10 @@ class Cluster {
   std::unique_ptr<Algorithm> MakeResilient(Rank rank);
   // The limit of a node.
   Round LimitOf(Rank rank) const;
+  // No node does so many rounds, or steps.
+  Round StepLimit() const { return budget_ ? limit_ * workers_ : limit_; }
+  // What a lost worker has not done is for the others.
+  void LeaveBudget(Rank rank);
   // Tells everybody left what was agreed upon since.
   void SendDecrees();
 

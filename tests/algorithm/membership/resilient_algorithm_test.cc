@@ -42,22 +42,27 @@ std::vector<std::string> Resilient() {
 
 class ResilientContract : public ::testing::TestWithParam<std::string> {
  protected:
+  // Those from the first on that stay the same and go both ways.
+  static constexpr uint64_t kSteady = 4;
   static constexpr const char* kTopologies[] = {
-      "ring",       "complete", "one-peer-exponential", "random-matching", "exponential",
-      "random:d=3", "path"};
+      "ring",        "complete", "random:d=3", "path", "one-peer-exponential", "random-matching",
+      "exponential",
+  };
 
   // Of a seed: a graph, a number of nodes, a window and an order of events.
   static ClusterOptions Draw(KeyedRandom& random) {
-    ClusterOptions options{.algorithm = GetParam(),
-                           .topology = kTopologies[random.Below(std::size(kTopologies))],
-                           .nodes = static_cast<Rank>(4 + 2 * random.Below(3)),
-                           .parameters = 3,
-                           .learning_rate = 0.1,
-                           .momentum = 0.9,
-                           .optimizer = random.Below(2) == 0 ? "sgd" : "adam",
-                           .window = static_cast<int>(1 + random.Below(3)),
-                           .length = {.rounds = kRounds, .rounds_per_epoch = 5.5},
-                           .gradient = Quadratic(1, 1, 11)};
+    ClusterOptions options{
+        .algorithm = GetParam(),
+        .topology =
+            kTopologies[random.Below(HasRounds(GetParam()) ? std::size(kTopologies) : kSteady)],
+        .nodes = static_cast<Rank>(4 + 2 * random.Below(3)),
+        .parameters = 3,
+        .learning_rate = 0.1,
+        .momentum = 0.9,
+        .optimizer = random.Below(2) == 0 ? "sgd" : "adam",
+        .window = static_cast<int>(1 + random.Below(3)),
+        .length = {.rounds = kRounds, .rounds_per_epoch = 5.5},
+        .gradient = Quadratic(1, 1, 11)};
     if (IsPushSum()) options.mixing = "out-degree";
     options.order_seed = random.Below(1'000'000);
     options.resilient = true;
@@ -90,6 +95,15 @@ class ResilientContract : public ::testing::TestWithParam<std::string> {
     }
     if (!status.ok()) return status;
     return cluster.Run(kRounds);  // nothing is left to do: says who is stuck
+  }
+
+  // Of nodes that share a budget of gradients: those of all together, also of the lost.
+  static Round Steps(const Cluster& cluster, Rank nodes) {
+    Round steps = 0;
+    for (Rank rank = 0; rank < nodes && !HasRounds(GetParam()); ++rank) {
+      steps += cluster.algorithm(rank).round();
+    }
+    return steps;
   }
 
   // Of nodes with one parameter, of which some are lost: the means of the last view's members after
@@ -148,13 +162,14 @@ TEST_P(ResilientContract, TheLivingComeToTheEnd) {
     for (Rank rank = 0; rank < options.nodes; ++rank) {
       if (!cluster.alive(rank)) continue;
       living.push_back(rank);
-      EXPECT_EQ(cluster.algorithm(rank).round(), kRounds);
+      EXPECT_TRUE(!HasRounds(GetParam()) || cluster.algorithm(rank).round() == kRounds);
       EXPECT_LE(cluster.live_vectors(rank), kMaxAtRest + (IsCentralized(GetParam()) ? kMaxScratch
                                                           : IsPushSum()             ? kMaxInFlight
                                                                                     : 0));
       for (const float x : cluster.replica(rank)) EXPECT_LT(std::abs(x), kFurthest);
     }
     EXPECT_EQ(cluster.view().members, living);
+    EXPECT_EQ(Steps(cluster, options.nodes), HasRounds(GetParam()) ? 0 : kRounds * options.nodes);
     views += cluster.view().epoch;
   }
   EXPECT_GT(views, kSeeds);
@@ -204,6 +219,37 @@ TEST_P(ResilientContract, TheMeanOfTheLivingIsKept) {
       EXPECT_NEAR(mean, means->front(), 1e-5 * (1 << options.nodes));
     }
   }
+}
+
+// Without rounds, of what its members begin it with, wherever each of them is then.
+TEST_P(ResilientContract, TheMeanOfTheLivingIsKeptWithoutRounds) {
+  if (HasRounds(GetParam())) GTEST_SKIP() << "has rounds";
+  uint32_t views = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    KeyedRandom random(seed, Purpose::kTopology);
+    ClusterOptions options = Draw(random);
+    options.learning_rate = 0;
+    options.parameters = 1;
+    options.initial = [](Rank rank, std::span<float> x) { x[0] = static_cast<float>(1 << rank); };
+    std::map<Rank, double> begun;
+    for (Rank rank = 0; rank < options.nodes; ++rank) begun[rank] = 1 << rank;
+    options.at_view = [&begun](Rank rank, const View&, std::span<const float> x) {
+      if (!x.empty()) begun[rank] = x[0];
+    };
+    SCOPED_TRACE(::testing::Message()
+                 << "seed " << seed << ", " << options.nodes << " nodes, " << options.topology);
+    Cluster cluster(options);
+    const absl::Status status =
+        RunWithDeaths(cluster, options.nodes, random, 100, static_cast<Rank>(options.nodes - 2));
+    ASSERT_TRUE(status.ok()) << status;
+    double change = 0;
+    for (const Member member : cluster.view().members) {
+      change += cluster.replica(member)[0] - begun[member];
+    }
+    EXPECT_NEAR(change, 0, 1e-5 * (1 << options.nodes));
+    views += cluster.view().epoch;
+  }
+  EXPECT_GT(views, kSeeds);
 }
 
 // Nor do those who come in move it, at whatever they would have begun alone.

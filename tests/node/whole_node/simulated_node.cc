@@ -43,6 +43,7 @@ std::optional<BudgetDeskOptions> Budget(const RunPlan& plan) {
       .workers = *WorkerCount(plan.algorithm, plan.nodes),
       .window = StepsBetweenExchanges(plan.algorithm),
       .rounds = plan.rounds,
+      .settles_last = plan.resilient,
       .measured = [](Round) { return true; },
       .evaluated = [&plan](Round completed) { return Evaluated(plan, completed); }};
 }
@@ -489,9 +490,10 @@ void SimulatedNode::Live() {
 
 void SimulatedNode::HearControl() {
   if (stage_ == Stage::kJoining) return;
-  while (const std::optional<Round> cut = line_->TakeCut()) runner_->Cut(*cut);
   while (true) {
-    if (const std::optional<control::RoundLimit> moved = line_->TakeLimit()) {
+    if (const std::optional<Round> cut = line_->TakeCut()) {
+      runner_->Cut(*cut);
+    } else if (const std::optional<control::RoundLimit> moved = line_->TakeLimit()) {
       limit_ = moved->limit();
       course_.Settle(moved->limit(), moved->growth());
       runner_->SetLimit(moved->limit(), moved->final());

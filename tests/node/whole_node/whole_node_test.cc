@@ -622,6 +622,54 @@ TEST(WholeNode, WhoComesBackGoesOn) {
 
 TEST(WholeNode, TheLivingGoOnWhoeverDiesWhen) { ForEverySeed(MortalPlan, ExpectThatTheLivingGoOn); }
 
+// On a graph that stays and goes both ways.
+RunPlan SharingMortals(uint64_t seed) {
+  RunPlan plan = MortalPlan(seed);
+  plan.algorithm = seed % 3 == 0 ? "adpsgd:every=3" : "adpsgd";
+  const auto topology = *MakeTopology(plan.topology, plan.nodes, 1);
+  if (topology->period() != 1 || topology->directed()) plan.topology = "ring";
+  plan.rounds *= 3;
+  if (plan.target_met_in) *plan.target_met_in *= 3;
+  return plan;
+}
+
+// Whatever befalls the others at any time, once all have begun: those who are spared do all that is
+// left of the budget, and evaluate the mean of their models at the end.
+void ExpectThatTheLivingUseUpTheBudget(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_TRUE(AllBegin(plan, run));
+  const std::chrono::nanoseconds begun = run.elapsed();
+  std::set<Rank> lost;
+  for (const Fault& fault : Befalls(plan)) {
+    run.RunUntil(begun + fault.at);
+    run.Happen(fault);
+    if (!IsMended(plan, fault)) lost.insert(fault.a);
+  }
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  int64_t gradients = 0;
+  std::vector<Rank> living;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    gradients += run.node(rank).gradients();
+    const std::optional<absl::Status>& ending = run.node(rank).ending();
+    // Who has lost but one connection may be spared.
+    ASSERT_TRUE(lost.contains(rank) || (ending && ending->ok())) << "rank " << rank << *ending;
+    if (ending && ending->ok()) living.push_back(rank);
+  }
+  const Round least = std::min(plan.target_met_in.value_or(plan.rounds), plan.rounds);
+  ASSERT_GE(gradients, least * plan.nodes);
+  ASSERT_FALSE(run.node(0).averages().empty());
+  const AveragedModel& last = run.node(0).averages().back();
+  ASSERT_GE(last.round, least);
+  const int64_t elements = SimulatedNode::kParameters + SimulatedNode::kBuffers;
+  const auto left = static_cast<Rank>(living.size());
+  if (last.bytes_sent != MergeBytes(left, elements)) return;  // one was lost after that
+  const std::vector<double> mean = MeanModel(run, living);
+  for (size_t i = 0; i < mean.size(); ++i) ASSERT_NEAR(last.model.span()[i], mean[i], 1e-4);
+}
+
+TEST(WholeNode, TheLivingUseUpTheBudgetWhoeverDiesWhen) {
+  ForEverySeed(SharingMortals, ExpectThatTheLivingUseUpTheBudget);
+}
+
 RunPlan SavingMortals(uint64_t seed) {
   RunPlan plan = MortalPlan(seed);
   plan.saved_every = 1 + static_cast<Round>(seed % 3);
