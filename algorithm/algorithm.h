@@ -56,9 +56,14 @@ class Algorithm {
   // (Host::Offer), so that it ends though its receiver has given up.
   virtual bool gives_way() const { return false; }
   // Of one that gives way: ends what is under way, as the round, without its result. What was
-  // posted is taken back where nobody is to fill it, offers are declined by the caller, no round
-  // ends any more, and once nothing is in flight the algorithm comes to rest, in round(), for good.
+  // posted is taken back where nobody is to fill it, and the caller declines offers. What cannot be
+  // undone is finished. Once nothing is in flight the algorithm comes to rest for good.
   virtual void GiveUp(Host&) {}
+  // Once it has given up: the round in which it comes to rest.
+  virtual Round rests_in() const { return round(); }
+  // Whether it takes leave of the others: they go through each view, and until it rests it takes
+  // what they offer, though it has given up.
+  virtual bool takes_leave() const { return false; }
 
   // Before the last VisitState of an algorithm that rests with this model: takes in what it has
   // received for rounds that it will not do, so that its state includes no messages. Returns the

@@ -152,7 +152,7 @@ absl::Status ResilientAlgorithm::On(const Event& event, Host& host) {
     RETURN_IF_ERROR(BeginNextView());
     RETURN_IF_ERROR(Advance());
   }
-  const bool done = instance_ && instance_->round() >= run_limit_ && !given_up_;
+  const bool done = instance_ && (gives_way() ? limit_ : round()) >= run_limit_ && !given_up_;
   if (done && resting_ && donations_.empty()) host.Rest(*resting_);
   return absl::OkStatus();
 }
@@ -247,7 +247,7 @@ Vec ResilientAlgorithm::InitialReplica(ReplicaRange range) {
 absl::Status ResilientAlgorithm::OnPrepare(const Prepare& event) {
   asked_ = std::max(asked_, event.ballot);
   GiveUpIfAsked();
-  const Round done = started_ && gives_way() ? instance_->round() : limit_;
+  const Round done = started_ && gives_way() ? instance_->rests_in() : limit_;
   host_->Promise(event.ballot, done - 1);
   return absl::OkStatus();
 }
@@ -257,6 +257,7 @@ void ResilientAlgorithm::GiveUpIfAsked() {
   given_up_ = true;
   resting_.reset();
   instance_->GiveUp(*this);
+  if (instance_->takes_leave()) return;
   for (const auto& [message, offer] : std::exchange(offers_, {})) {
     if (ViewsAhead(message.second) > 0) {
       offers_.emplace(message, offer);
@@ -268,7 +269,7 @@ void ResilientAlgorithm::GiveUpIfAsked() {
 
 absl::Status ResilientAlgorithm::OnView(const View& view) {
   const View& last = latest_view();
-  const Round begun = gives_way() ? instance_->round() : limit_;
+  const Round begun = gives_way() ? instance_->rests_in() : limit_;
   if (view.epoch <= last.epoch || view.from < begun || !view.RankOf(options_.self)) {
     return absl::InternalError(
         absl::StrCat("view ", view.epoch, ", from round ", view.from, " on and of ", view.size(),
@@ -286,7 +287,7 @@ absl::Status ResilientAlgorithm::OnView(const View& view) {
 absl::Status ResilientAlgorithm::OnOffer(const Offered& offer) {
   if (!latest_view().RankOf(offer.from)) return absl::OkStatus();  // it ends there
   const int ahead = ViewsAhead(offer.tag);
-  if (ahead < 0 || (ahead == 0 && given_up_)) {
+  if (ahead < 0 || (ahead == 0 && given_up_ && !instance_->takes_leave())) {
     host_->Decline(offer.from, offer.tag);
     return absl::OkStatus();
   }
@@ -388,12 +389,14 @@ absl::Status ResilientAlgorithm::BeginNextView() {
     host_->BeginView(view_);
     BeginDonation();
     ASSIGN_OR_RETURN(instance_, options_.make(view_, *view_.RankOf(options_.self)));
-  } while (given_up_ && !next_.empty());
+  } while (given_up_ && !instance_->takes_leave() && !next_.empty());
   given_up_ = false;
   carried.HandOver();
   RETURN_IF_ERROR(Forward(Start{.round = limit_, .state = &carried, .latest = view_.from}));
   RETURN_IF_ERROR(carried.Finish());
-  return HearOffers();
+  RETURN_IF_ERROR(HearOffers());
+  GiveUpIfAsked();
+  return absl::OkStatus();
 }
 
 absl::Status ResilientAlgorithm::VisitState(StateVisitor& state, Host& host) {

@@ -24,6 +24,10 @@ class ElasticReplica final : public WorkerRule {
   explicit ElasticReplica(LearningRate learning_rate) : step_(std::move(learning_rate)) {}
 
   void Start(Vec model, Host& host) override;
+  void VisitState(StateVisitor& state) override {
+    state.Vector("replica", replica_);
+    step_.VisitState(state);
+  }
   Vec model() const override { return replica_; }
   void OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) override;
   Vec Push(Host& host) override { return replica_; }
@@ -105,12 +109,12 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptio
   const ShardLayout& shards = read.shards;
   if (!shards.IsServer(options.rank)) {
     return std::make_unique<AsyncWorker>(
-        shards, options.rank, AsyncWorkerOptions{.window = read.every},
+        shards, options.rank, AsyncWorkerOptions{.window = read.every, .workers = options.workers},
         std::make_unique<ElasticReplica>(std::move(options.learning_rate)));
   }
   const auto alpha = [rate = read.rate, learning_rate = std::move(options.learning_rate)](
                          Round round) { return rate.Alpha(learning_rate(round)); };
-  return std::make_unique<AsyncServer>(shards, options.rank, read.every,
+  return std::make_unique<AsyncServer>(shards, options.rank, read.every, options.workers,
                                        StalenessGate(shards.workers(), std::nullopt),
                                        std::make_unique<ElasticServer>(alpha));
 }
@@ -142,6 +146,9 @@ AlgorithmKind WithAsyncEasgd(AlgorithmKind synchronous) {
     return IsAsync(spec) ? Make(spec, std::move(options)) : make(spec, std::move(options));
   };
   kind.rounds = [](const Spec& spec) { return !IsAsync(spec); };
+  kind.resilient = [resilient = synchronous.resilient](const Spec& spec) {
+    return IsAsync(spec) || (resilient && resilient(spec));
+  };
   kind.window = [](const Spec& spec) {
     return SpecReader(spec).Integer("every", 1, 1, kMaxWindow);
   };

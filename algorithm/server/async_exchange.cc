@@ -10,14 +10,28 @@ bool StalenessGate::Allows(Rank worker, Ask ask) const {
   return workers_[worker].at_limit == (ask == Ask::kPull);
 }
 
+void StalenessGate::WaitForAll() {
+  for (Worker& worker : workers_) worker.at_limit = true;
+  going_.clear();
+}
+
+void StalenessGate::Leave(Rank worker) {
+  StopGoing(worker);
+  workers_[worker].at_limit = workers_[worker].left = true;
+}
+
+void StalenessGate::StopGoing(Rank worker) {
+  const Worker& asking = workers_[worker];
+  if (asking.at_limit) return;
+  const auto group = going_.find(asking.steps);
+  if (--group->second == 0) going_.erase(group);
+}
+
 void StalenessGate::On(Rank worker, Ask ask) {
+  StopGoing(worker);
   Worker& asking = workers_[worker];
-  if (!asking.at_limit) {
-    const auto group = going_.find(asking.steps);
-    if (--group->second == 0) going_.erase(group);
-  }
   if (ask != Ask::kPull) ++asking.steps;
-  asking.at_limit = ask == Ask::kLastPush;
+  asking.at_limit = asking.left || ask == Ask::kLastPush;
   if (!asking.at_limit) ++going_[asking.steps];
 }
 

@@ -33,6 +33,9 @@ enum class Ask : uint32_t {
   kPull,
 };
 
+// A worker asks no more, since members change: without elements, and not answered.
+inline constexpr Tag kFarewell{.channel = 0, .index = 0, .step = 4};
+
 // Of a worker's exchanges, which count from 0.
 inline Tag AskTag(int64_t exchange, Ask ask) {
   return {.channel = 0, .index = exchange, .step = static_cast<uint32_t>(ask)};
@@ -58,6 +61,10 @@ class StalenessGate {
   // Without a bound everybody may begin at any time.
   StalenessGate(Rank workers, std::optional<int64_t> bound);
 
+  // As if each had just come to its limit: before the first ask.
+  void WaitForAll();
+  // A worker asks no more, and is not waited for; what it has asked may still be done.
+  void Leave(Rank worker);
   bool bounded() const { return bound_.has_value(); }
   // Whether a worker may ask that now.
   bool Allows(Rank worker, Ask ask) const;
@@ -70,7 +77,10 @@ class StalenessGate {
   struct Worker {
     int64_t steps = 0;
     bool at_limit = false;
+    bool left = false;
   };
+
+  void StopGoing(Rank worker);
 
   std::optional<int64_t> bound_;
   std::vector<Worker> workers_;

@@ -13,6 +13,12 @@ namespace {
 // Beyond this, not every number of gradients is a double.
 constexpr double kMaxGradients = 1LL << 53;
 
+void Count(StateVisitor& state, std::string_view name, int64_t* count) {
+  auto number = static_cast<double>(*count);
+  state.Number(name, &number);
+  *count = static_cast<int64_t>(number);
+}
+
 }  // namespace
 
 AsyncWorker::AsyncWorker(ShardLayout shards, Rank rank, AsyncWorkerOptions options,
@@ -24,9 +30,8 @@ AsyncWorker::AsyncWorker(ShardLayout shards, Rank rank, AsyncWorkerOptions optio
       versions_(shards.servers()) {}
 
 absl::Status AsyncWorker::On(const Event& event, Host& host) {
-  if (std::holds_alternative<Start>(event)) {
-    rule_->Start(host.InitialReplica(host.whole_replica()), host);
-    started_ = true;
+  if (const auto* start = std::get_if<Start>(&event)) {
+    RETURN_IF_ERROR(OnStart(*start, host));
   } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
     limit_ = std::max(limit_, limit->limit);
   } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
@@ -42,16 +47,46 @@ absl::Status AsyncWorker::On(const Event& event, Host& host) {
   return absl::OkStatus();
 }
 
+// One that goes on asks first where servers must know of it: these wait for nobody who has not.
+absl::Status AsyncWorker::OnStart(const Start& event, Host& host) {
+  rule_->Start(host.InitialReplica(host.whole_replica()), host);
+  steps_ = event.round;
+  if (event.state != nullptr) {
+    RETURN_IF_ERROR(VisitState(*event.state, host));
+    must_pull_ = options_.tells_limit;
+  }
+  started_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status AsyncWorker::VisitState(StateVisitor& state, Host&) {
+  rule_->VisitState(state);
+  Count(state, "gradients_applied", &applied_);
+  for (size_t i = 0; i < versions_.size(); ++i) {
+    Count(state, absl::StrCat("version.", i), &versions_[i]);
+  }
+  return absl::OkStatus();
+}
+
+void AsyncWorker::GiveUp(Host& host) {
+  given_up_ = true;
+  if (started_) Advance(host);
+}
+
 absl::Status AsyncWorker::OnGradient(const GradientReady& event, Host& host) {
   if (!gradient_ || event.round != steps_ || !event.whole()) {
     return absl::InternalError(absl::StrCat("a gradient of step ", event.round,
                                             " came without a request in step ", steps_));
   }
+  if (given_up_) {
+    host.Drop(std::exchange(gradient_, Vec{}));
+    return absl::OkStatus();
+  }
   rule_->OnGradient(std::exchange(gradient_, Vec{}), steps_, NominalRound(), host);
   ++local_;
   const bool last = steps_ + 1 >= limit_;
   if (local_ == options_.window || last) {
-    BeginExchange(last && options_.tells_limit ? Ask::kLastPush : Ask::kPush, host);
+    BeginExchange(last && options_.tells_limit ? Ask::kLastPush : Ask::kPush, true, host);
   } else {
     EndStep(host);
   }
@@ -93,21 +128,36 @@ absl::Status AsyncWorker::OnSent(const Sent& event) {
 
 void AsyncWorker::Advance(Host& host) {
   if (gradient_ || exchange_) return;
-  if (steps_ >= limit_) {
+  if (given_up_) {
+    Leave(host);
+  } else if (steps_ >= limit_) {
     if (unsent_.empty()) host.Rest(rule_->model());
   } else if (must_pull_) {
-    BeginExchange(Ask::kPull, host);
+    BeginExchange(Ask::kPull, false, host);
   } else {
     gradient_ = host.New(host.replica_size(), "the gradient");
     host.Gradient(rule_->model(), gradient_, steps_);
   }
 }
 
+void AsyncWorker::Leave(Host& host) {
+  if (local_ > 0) return BeginExchange(Ask::kPush, false, host);
+  if (!std::exchange(left_, true)) {
+    const Vec nothing = host.New(0, "a farewell");
+    for (const Rank server : shards_.ServerRanks()) {
+      unsent_.emplace(host.Send(server, kFarewell, Part{nothing, 0, 0}),
+                      Waiting{server, kFarewell});
+    }
+    host.Drop(nothing);
+  }
+  if (unsent_.empty()) host.Rest(rule_->model());
+}
+
 // Each worker begins with another server, so that they do not all queue up at one.
-void AsyncWorker::BeginExchange(Ask ask, Host& host) {
+void AsyncWorker::BeginExchange(Ask ask, bool ends_step, Host& host) {
   const bool pushes = ask != Ask::kPull;
   const Vec update = pushes ? rule_->Push(host) : host.New(0, "no update");
-  exchange_ = {.ask = ask, .answer = {}, .missing = {}};
+  exchange_ = {.ask = ask, .ends_step = ends_step, .answer = {}, .missing = {}};
   ++exchanges_;
   PostAnswers(host);
   for (Rank i = 0; i < shards_.servers(); ++i) {
@@ -136,7 +186,7 @@ void AsyncWorker::EndExchange(Host& host) {
   rule_->OnAnswer(ended.answer, host);
   local_ = 0;
   must_pull_ = ended.ask == Ask::kLastPush;
-  if (ended.ask != Ask::kPull) EndStep(host);
+  if (ended.ends_step) EndStep(host);
 }
 
 void AsyncWorker::EndStep(Host& host) {
@@ -144,7 +194,9 @@ void AsyncWorker::EndStep(Host& host) {
   host.Boundary(steps_, rule_->model());
 }
 
-Round AsyncWorker::NominalRound() const { return applied_ / shards_.workers() + local_; }
+Round AsyncWorker::NominalRound() const {
+  return applied_ / std::max(options_.workers, shards_.workers()) + local_;
+}
 
 std::vector<Waiting> AsyncWorker::waiting_for() const {
   std::vector<Waiting> waiting;
@@ -166,22 +218,22 @@ constexpr size_t kAnswers = 2;
 
 }  // namespace
 
-AsyncServer::AsyncServer(ShardLayout shards, Rank rank, int64_t window, StalenessGate gate,
-                         std::unique_ptr<ServerRule> rule)
+AsyncServer::AsyncServer(ShardLayout shards, Rank rank, int64_t window, Rank workers,
+                         StalenessGate gate, std::unique_ptr<ServerRule> rule)
     : shards_(shards),
       rank_(rank),
       window_(window),
+      planned_(std::max(workers, shards.workers())),
       gate_(std::move(gate)),
       rule_(std::move(rule)) {}
 
 absl::Status AsyncServer::On(const Event& event, Host& host) {
-  if (std::holds_alternative<Start>(event)) {
-    weights_ = host.InitialReplica(Range(host));
-    rule_->Start(Range(host), host);
+  if (const auto* start = std::get_if<Start>(&event)) {
+    RETURN_IF_ERROR(OnStart(*start, host));
   } else if (const auto* offered = std::get_if<Offered>(&event)) {
     RETURN_IF_ERROR(OnOffered(*offered, host));
   } else if (const auto* received = std::get_if<Received>(&event)) {
-    RETURN_IF_ERROR(OnReceived(*received));
+    RETURN_IF_ERROR(OnReceived(*received, host));
   } else if (const auto* left = std::get_if<Left>(&event)) {
     RETURN_IF_ERROR(OnLeft(*left));
   } else if (const auto* sent = std::get_if<Sent>(&event)) {
@@ -190,11 +242,52 @@ absl::Status AsyncServer::On(const Event& event, Host& host) {
     return absl::InternalError(absl::StrCat("a gradient of step ", ready->round,
                                             " came to a parameter server, which asks for none"));
   } else if (const auto* lost = std::get_if<Lost>(&event)) {
-    return absl::InternalError(absl::StrCat("the post for ", Describe(lost->tag), " of rank ",
-                                            lost->from, " was lost, but not withdrawn"));
+    RETURN_IF_ERROR(OnLost(*lost, host));
   }
   if (weights_) Advance(host);
   return absl::OkStatus();
+}
+
+absl::Status AsyncServer::OnStart(const Start& event, Host& host) {
+  weights_ = host.InitialReplica(Range(host));
+  rule_->Start(Range(host), host);
+  if (event.state == nullptr) return absl::OkStatus();
+  gate_.WaitForAll();
+  return VisitState(*event.state, host);
+}
+
+absl::Status AsyncServer::VisitState(StateVisitor& state, Host&) {
+  state.Vector("shard", weights_);
+  rule_->VisitState(state);
+  Count(state, "version", &version_);
+  Count(state, "gradients", &gradients_);
+  return absl::OkStatus();
+}
+
+void AsyncServer::GiveUp(Host& host) {
+  given_up_ = true;
+  for (const Rank worker : shards_.WorkerRanks()) PostFarewell(worker, host);
+  if (weights_) Advance(host);
+}
+
+void AsyncServer::PostFarewell(Rank worker, Host& host) {
+  if (farewells_.contains(worker)) return;
+  const Vec nothing = host.New(0, "a farewell");
+  farewells_.emplace(worker, nothing);
+  host.Post(worker, kFarewell, Part{nothing, 0, 0}, version_);
+}
+
+bool AsyncServer::EndFarewell(Rank worker, const Tag& tag, Host& host) {
+  const auto farewell = farewells_.find(worker);
+  if (tag != kFarewell || farewell == farewells_.end() || !farewell->second) return false;
+  host.Drop(std::exchange(farewell->second, Vec{}));
+  gate_.Leave(worker);
+  return true;
+}
+
+bool AsyncServer::HasLeft(Rank worker) const {
+  const auto farewell = farewells_.find(worker);
+  return farewell != farewells_.end() && !farewell->second;
 }
 
 absl::Status AsyncServer::CheckAsk(const Offered& event, Ask ask, const Host& host) const {
@@ -203,6 +296,7 @@ absl::Status AsyncServer::CheckAsk(const Offered& event, Ask ask, const Host& ho
         absl::StrCat("rank ", event.from, " offered ", Describe(event.tag), why...));
   };
   if (shards_.IsServer(event.from)) return refusal(", but is no worker");
+  if (HasLeft(event.from)) return refusal(" after its farewell");
   if (open_.contains(event.from)) return refusal(" before it was answered");
   // The answer to an earlier one may still wait for the worker's post.
   const auto last = last_.find(event.from);
@@ -227,7 +321,12 @@ absl::Status AsyncServer::CheckAsk(const Offered& event, Ask ask, const Host& ho
   return absl::OkStatus();
 }
 
-absl::Status AsyncServer::OnOffered(const Offered& event, const Host& host) {
+absl::Status AsyncServer::OnOffered(const Offered& event, Host& host) {
+  const bool leaves = event.tag == kFarewell && event.bytes == 0;
+  if (leaves && !shards_.IsServer(event.from) && !farewells_.contains(event.from)) {
+    PostFarewell(event.from, host);
+    return absl::OkStatus();
+  }
   const Ask ask{event.tag.step};
   RETURN_IF_ERROR(CheckAsk(event, ask, host));
   open_[event.from] = {.index = event.tag.index,
@@ -241,7 +340,8 @@ absl::Status AsyncServer::OnOffered(const Offered& event, const Host& host) {
   return absl::OkStatus();
 }
 
-absl::Status AsyncServer::OnReceived(const Received& event) {
+absl::Status AsyncServer::OnReceived(const Received& event, Host& host) {
+  if (EndFarewell(event.from, event.tag, host)) return absl::OkStatus();
   const auto exchange = open_.find(event.from);
   if (!posted_.contains(event.from) ||
       event.tag != AskTag(exchange->second.index, exchange->second.ask)) {
@@ -251,6 +351,18 @@ absl::Status AsyncServer::OnReceived(const Received& event) {
   posted_.erase(event.from);
   slow_senders_.End(event.from);
   received_.push_back(event.from);
+  return absl::OkStatus();
+}
+
+// The worker is lost, with what it has asked and not given.
+absl::Status AsyncServer::OnLost(const Lost& event, Host& host) {
+  if (EndFarewell(event.from, event.tag, host)) return absl::OkStatus();
+  if (posted_.erase(event.from) == 0) {
+    return absl::InternalError(absl::StrCat("the post for ", Describe(event.tag), " of rank ",
+                                            event.from, " was lost, but is not awaited"));
+  }
+  slow_senders_.End(event.from);
+  host.Drop(open_.extract(event.from).mapped().vector);
   return absl::OkStatus();
 }
 
@@ -271,10 +383,7 @@ absl::Status AsyncServer::OnSent(const Sent& event) {
     return absl::InternalError(absl::StrCat("send ", event.id.id, " was reported at version ",
                                             version_, "; no such answer is on its way"));
   }
-  if (!event.delivered) {
-    return absl::InternalError(
-        absl::StrCat("rank ", answer->second.peer, " declined an answer that it had posted for"));
-  }
+  if (!event.delivered && leaving_.erase(event.id) > 0) slow_receivers_.End(answer->second.peer);
   unsent_.erase(answer);
   return absl::OkStatus();
 }
@@ -284,7 +393,9 @@ void AsyncServer::Advance(Host& host) {
   }
   while (posted_.size() + received_.size() < kUpdates && PostNext(host)) {
   }
-  if (open_.empty() && unsent_.empty()) host.Rest(weights_);
+  const auto has_left = [this](Rank worker) { return HasLeft(worker); };
+  const bool may_rest = !given_up_ || std::ranges::all_of(shards_.WorkerRanks(), has_left);
+  if (may_rest && open_.empty() && unsent_.empty()) host.Rest(weights_);
 }
 
 bool AsyncServer::AnswerNext(Host& host) {
@@ -324,7 +435,7 @@ void AsyncServer::Apply(Exchange* exchange, Host& host) {
   const ServerRule::Moved moved = rule_->Apply({.vector = exchange->vector,
                                                 .version = version_,
                                                 .staleness = staleness,
-                                                .nominal_round = gradients_ / shards_.workers()},
+                                                .nominal_round = gradients_ / planned_},
                                                weights_, host);
   host.GradientApplied(staleness);
   weights_ = moved.weights;
@@ -366,6 +477,9 @@ std::vector<Waiting> AsyncServer::waiting_for() const {
     waiting.push_back({worker, AskTag(exchange.index, exchange.ask)});
   }
   for (const auto& [id, answer] : unsent_) waiting.push_back(answer);
+  for (const auto& [worker, vector] : farewells_) {
+    if (vector) waiting.push_back({worker, kFarewell});
+  }
   return waiting;
 }
 

@@ -31,6 +31,8 @@ class WorkerRule {
 
   // Takes the model to begin with.
   virtual void Start(Vec model, Host& host) = 0;
+  // What it keeps right after an exchange (Algorithm::VisitState).
+  virtual void VisitState(StateVisitor& state) = 0;
   // At which gradients are computed.
   virtual Vec model() const = 0;
   // Takes the gradient at the model: the worker's `step`, which counts from 0. `nominal_round` is
@@ -51,6 +53,8 @@ struct AsyncWorkerOptions {
   int64_t window = 1;
   // Whether servers must know who is at its limit (Ask::kLastPush).
   bool tells_limit = false;
+  // That the run began with (AlgorithmOptions::workers); 0: as many as there are.
+  Rank workers = 0;
 };
 
 // A worker: it computes gradients, gives its servers an update after every few of
@@ -59,12 +63,20 @@ struct AsyncWorkerOptions {
 // It has one exchange under way, and computes nothing meanwhile. At its limit (RoundLimit) it gives
 // what it has, though these may be fewer gradients: nothing is lost when the run ends there. What
 // an update is, and what becomes of the answer, is a rule's matter (WorkerRule).
+//
+// When members change, it ends the exchange under way, gives what it has, and says so to its
+// servers (kFarewell); the gradient under way is computed again in the next view.
 class AsyncWorker final : public Algorithm {
  public:
   AsyncWorker(ShardLayout shards, Rank rank, AsyncWorkerOptions options,
               std::unique_ptr<WorkerRule> rule);
 
   absl::Status On(const Event& event, Host& host) override;
+  absl::Status VisitState(StateVisitor& state, Host& host) override;
+  bool gives_way() const override { return true; }
+  void GiveUp(Host& host) override;
+  Round rests_in() const override { return steps_ + (exchange_ && exchange_->ends_step ? 1 : 0); }
+  bool takes_leave() const override { return true; }
   Round round() const override { return steps_; }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers(Round, Round) const override { return shards_.ServerRanks(); }
@@ -72,17 +84,21 @@ class AsyncWorker final : public Algorithm {
  private:
   struct Exchange {
     Ask ask;
+    bool ends_step;
     Vec answer;              // the buffer
     std::set<Rank> missing;  // servers whose answer is on its way
   };
 
+  absl::Status OnStart(const Start& event, Host& host);
   absl::Status OnGradient(const GradientReady& event, Host& host);
   absl::Status OnReceived(const Received& event, Host& host);
   absl::Status OnSent(const Sent& event);
 
   // Begins what is next, if nothing is under way.
   void Advance(Host& host);
-  void BeginExchange(Ask ask, Host& host);
+  void BeginExchange(Ask ask, bool ends_step, Host& host);
+  // Gives what it has, bids its servers farewell, and comes to rest.
+  void Leave(Host& host);
   void PostAnswers(Host& host);
   void EndExchange(Host& host);
   void EndStep(Host& host);
@@ -97,6 +113,8 @@ class AsyncWorker final : public Algorithm {
   Round steps_ = 0;
   Round limit_ = 0;
   bool started_ = false;
+  bool given_up_ = false;
+  bool left_ = false;              // has bidden farewell
   bool must_pull_ = false;         // before the next step
   int64_t local_ = 0;              // gradients since the last exchange
   int64_t applied_ = 0;            // gradients of all workers, as far as it has heard
@@ -156,6 +174,8 @@ class ServerRule {
 
   // Before the first update.
   virtual void Start(ReplicaRange range, Host& host) {}
+  // What it keeps beside the weights (Algorithm::VisitState).
+  virtual void VisitState(StateVisitor& state) {}
   // Moves the weights by an update, and takes both vectors: the weights move to another one.
   virtual Moved Apply(const Update& update, Vec weights, Host& host) = 0;
 };
@@ -169,17 +189,27 @@ class ServerRule {
 // on how many they are. Workers whose messages take long (SlowPeers) are served one at a time: the
 // others pass them at the second place. What an update does to the weights is a rule's matter
 // (ServerRule).
+//
+// When members change, it serves its workers until each has said that it asks no more, or is lost:
+// so every update that any server has applied, all have.
 class AsyncServer final : public Algorithm {
  public:
   // Vectors as long as its range, beside those that the rule keeps: the weights, two updates, and
   // an answer that has other weights.
   static constexpr int64_t kVectors = 4;
 
-  // `rank` is a server's; an update has at most `window` gradients.
-  AsyncServer(ShardLayout shards, Rank rank, int64_t window, StalenessGate gate,
+  // `rank` is a server's; an update has at most `window` gradients; the run began with so many
+  // workers (AlgorithmOptions::workers).
+  AsyncServer(ShardLayout shards, Rank rank, int64_t window, Rank workers, StalenessGate gate,
               std::unique_ptr<ServerRule> rule);
 
   absl::Status On(const Event& event, Host& host) override;
+  absl::Status VisitState(StateVisitor& state, Host& host) override;
+  bool gives_way() const override { return true; }
+  void GiveUp(Host& host) override;
+  // Of steps, of which it does none.
+  Round rests_in() const override { return 0; }
+  bool takes_leave() const override { return true; }
   // Updates so far.
   Round round() const override { return version_; }
   std::vector<Waiting> waiting_for() const override;
@@ -195,11 +225,18 @@ class AsyncServer final : public Algorithm {
     Vec vector = {};  // the update, or the answer where that is not the weights
   };
 
-  absl::Status OnOffered(const Offered& event, const Host& host);
-  absl::Status OnReceived(const Received& event);
+  absl::Status OnStart(const Start& event, Host& host);
+  absl::Status OnOffered(const Offered& event, Host& host);
+  absl::Status OnReceived(const Received& event, Host& host);
+  absl::Status OnLost(const Lost& event, Host& host);
   absl::Status OnLeft(const Left& event);
   absl::Status OnSent(const Sent& event);
   absl::Status CheckAsk(const Offered& event, Ask ask, const Host& host) const;
+  // Posts for a worker's farewell, unless that is done.
+  void PostFarewell(Rank worker, Host& host);
+  // It has come, or will not; false if this is none that is awaited.
+  bool EndFarewell(Rank worker, const Tag& tag, Host& host);
+  bool HasLeft(Rank worker) const;
 
   // Does all that can be done now.
   void Advance(Host& host);
@@ -222,6 +259,7 @@ class AsyncServer final : public Algorithm {
   const ShardLayout shards_;
   const Rank rank_;
   const int64_t window_;
+  const Rank planned_;
   StalenessGate gate_;
   const std::unique_ptr<ServerRule> rule_;
 
@@ -237,6 +275,8 @@ class AsyncServer final : public Algorithm {
   std::deque<Rank> applied_;
   std::map<SendId, Waiting> leaving_;  // answers
   std::map<SendId, Waiting> unsent_;
+  std::map<Rank, Vec> farewells_;  // posted for; none any more: ended
+  bool given_up_ = false;
   SlowPeers slow_senders_;
   SlowPeers slow_receivers_;
 };

@@ -30,6 +30,7 @@ class WindowPusher final : public WorkerRule {
   explicit WindowPusher(LearningRate learning_rate) : step_(std::move(learning_rate)) {}
 
   void Start(Vec model, Host& host) override;
+  void VisitState(StateVisitor& state) override;
   Vec model() const override { return model_; }
   void OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) override;
   Vec Push(Host& host) override;
@@ -65,6 +66,12 @@ void Sum(Part out, Term first, Term second, Host& host) {
 void WindowPusher::Start(Vec model, Host& host) {
   weights_ = model_ = model;
   step_.Start(host);
+}
+
+// The weights are its model then.
+void WindowPusher::VisitState(StateVisitor& state) {
+  state.Vector("replica", model_);
+  step_.VisitState(state);
 }
 
 void WindowPusher::OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) {
@@ -127,11 +134,12 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptio
   const ShardLayout& shards = read.shards;
   if (shards.IsServer(options.rank)) {
     return std::make_unique<AsyncServer>(
-        shards, options.rank, read.window, StalenessGate(shards.workers(), std::nullopt),
+        shards, options.rank, read.window, options.workers,
+        StalenessGate(shards.workers(), std::nullopt),
         std::make_unique<AddingServer>(read.part, shards.workers()));
   }
   return std::make_unique<AsyncWorker>(
-      shards, options.rank, AsyncWorkerOptions{.window = read.window},
+      shards, options.rank, AsyncWorkerOptions{.window = read.window, .workers = options.workers},
       std::make_unique<WindowPusher>(std::move(options.learning_rate)));
 }
 
@@ -164,6 +172,7 @@ AlgorithmKind Kind(std::string name, std::string help) {
           .rounds = [](const Spec&) { return false; },
           .window =
               [](const Spec& spec) { return SpecReader(spec).Integer("window", 1, 1, kMaxWindow); },
+          .resilient = [](const Spec&) { return true; },
           .evaluated = [](const Spec&) { return EvaluatedModel::kServersWeights; },
           .workers = Workers,
           .messages = Messages,

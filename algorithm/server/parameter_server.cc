@@ -144,6 +144,7 @@ absl::Status PsServer::On(const Event& event, Host& host) {
     return absl::InternalError(absl::StrCat("a gradient of round ", ready->round,
                                             " came to a parameter server, which asks for none"));
   }
+  if (const auto* lost = std::get_if<Lost>(&event)) return OnLost(*lost, host);
   if (const auto* limit = std::get_if<RoundLimit>(&event)) {
     limit_ = std::max(limit_, limit->limit);
     PostGradients(host);
@@ -154,13 +155,27 @@ absl::Status PsServer::On(const Event& event, Host& host) {
 }
 
 absl::Status PsServer::OnReceived(const Received& event, Host& host) {
-  if (event.tag != GradientTag(stepped_) || missing_.erase(event.from) == 0) {
+  if (!EndPost(event.from, event.tag)) {
     return absl::InternalError(absl::StrCat("a gradient of rank ", event.from, " for round ",
                                             event.tag.index, " came without a post in round ",
                                             round_));
   }
   StepIfComplete(host);
   return absl::OkStatus();
+}
+
+absl::Status PsServer::OnLost(const Lost& event, Host& host) {
+  if (!EndPost(event.from, event.tag)) {
+    return absl::InternalError(absl::StrCat("the post for ", Describe(event.tag), " of rank ",
+                                            event.from, " was lost, but is not awaited"));
+  }
+  host.Drop(std::exchange(gradients_[event.from], Vec{}));
+  StepIfComplete(host);
+  return absl::OkStatus();
+}
+
+bool PsServer::EndPost(Rank worker, Tag tag) {
+  return tag == GradientTag(stepped_) && missing_.erase(worker) > 0;
 }
 
 absl::Status PsServer::NotOnItsWay(SendId id) const {
@@ -176,6 +191,8 @@ absl::Status PsServer::OnLeft(const Left& event, Host& host) {
 
 absl::Status PsServer::OnSent(const Sent& event, Host& host) {
   if (unsent_.erase(event.id) == 0) return NotOnItsWay(event.id);
+  const bool lost = leaving_.erase(event.id) > 0;  // with its receiver
+  if (lost && leaving_.empty()) EndRound(host);
   RestIfDone(host);
   return absl::OkStatus();
 }
@@ -221,6 +238,8 @@ void PsServer::StepIfComplete(Host& host) {
 
 void PsServer::Step(Host& host) {
   const ReplicaRange range = Range(host);
+  std::erase_if(gradients_, [](Vec gradient) { return !gradient; });
+  if (gradients_.empty()) return;  // all are lost
   std::vector<Term> sum;
   for (const Vec gradient : gradients_) sum.push_back({1.0, {gradient, 0, range.size}});
   if (sum.size() > 1) host.Combine(sum.front().part, sum);
@@ -234,7 +253,7 @@ void PsServer::Step(Host& host) {
              .state = optimizer_.vector(),
              .step = optimizer_.StepIn(stepped_),
              .learning_rate = options_.learning_rate(stepped_),
-             .gradient_scale = 1.0 / shards_.workers()});
+             .gradient_scale = 1.0 / static_cast<double>(sum.size())});
   for (const Vec gradient : gradients_) host.Drop(gradient);
   gradients_.clear();
   host.Drop(std::exchange(weights_, next));

@@ -76,6 +76,9 @@ class PsWorker final : public Algorithm {
 // Memory, in its M/S elements: n gradients, the weights, the new weights, and the optimizer's
 // state; no worker can make it hold more, since nothing arrives unless it was posted for.
 // Buffers (batch statistics) are averaged with the gradients.
+//
+// A worker that is lost is missing from the mean, from the round on in which a server has not had
+// its gradient.
 class PsServer final : public Algorithm {
  public:
   // `options.rank` is a server's.
@@ -89,6 +92,9 @@ class PsServer final : public Algorithm {
 
  private:
   absl::Status OnReceived(const Received& event, Host& host);
+  absl::Status OnLost(const Lost& event, Host& host);
+  // The worker's gradient is here, or is lost with it; false if it is not awaited.
+  bool EndPost(Rank worker, Tag tag);
   absl::Status OnLeft(const Left& event, Host& host);
   absl::Status OnSent(const Sent& event, Host& host);
   absl::Status NotOnItsWay(SendId id) const;
@@ -109,7 +115,7 @@ class PsServer final : public Algorithm {
 
   Vec weights_;
   OptimizerState optimizer_;
-  std::vector<Vec> gradients_;  // by worker; empty when none are posted
+  std::vector<Vec> gradients_;  // by worker; empty when none are posted, none of one that is lost
 
   Round round_ = 0;
   Round stepped_ = 0;  // rounds whose step is done: gradients are of this one

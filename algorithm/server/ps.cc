@@ -31,6 +31,7 @@ class GradientPusher final : public WorkerRule {
   static constexpr int64_t kVectors = 2;
 
   void Start(Vec model, Host& host) override { weights_ = model; }
+  void VisitState(StateVisitor& state) override { state.Vector("replica", weights_); }
   Vec model() const override { return weights_; }
   void OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) override;
   Vec Push(Host& host) override;
@@ -50,6 +51,7 @@ class SteppingServer final : public ServerRule {
       : learning_rate_(std::move(learning_rate)), adaptive_(adaptive) {}
 
   void Start(ReplicaRange range, Host& host) override;
+  void VisitState(StateVisitor& state) override { state.Vector("optimizer", state_); }
   Moved Apply(const Update& update, Vec weights, Host& host) override;
 
  private:
@@ -140,11 +142,13 @@ std::unique_ptr<Algorithm> MakeAsync(const PsSpec& ps, AlgorithmOptions options)
   if (!ps.shards.IsServer(options.rank)) {
     return std::make_unique<AsyncWorker>(
         ps.shards, options.rank,
-        AsyncWorkerOptions{.window = kWindow, .tells_limit = ps.staleness.has_value()},
+        AsyncWorkerOptions{
+            .window = kWindow, .tells_limit = ps.staleness.has_value(), .workers = options.workers},
         std::make_unique<GradientPusher>());
   }
   return std::make_unique<AsyncServer>(
-      ps.shards, options.rank, kWindow, StalenessGate(ps.shards.workers(), ps.staleness),
+      ps.shards, options.rank, kWindow, options.workers,
+      StalenessGate(ps.shards.workers(), ps.staleness),
       std::make_unique<SteppingServer>(std::move(options.learning_rate), ps.adaptive));
 }
 
@@ -204,6 +208,7 @@ const Registration kPs(
      .centralized = true,
      .make = Make,
      .rounds = [](const Spec& spec) { return !IsAsync(spec); },
+     .resilient = [](const Spec&) { return true; },
      .evaluated = Evaluated,
      .workers = Workers,
      .messages = Messages,

@@ -35,8 +35,13 @@ namespace {
 class DealtObjective final : public ForwardingObjective {
  public:
   // The course outlives this.
-  DealtObjective(Member member, std::unique_ptr<Objective> objective, const RunCourse* course)
-      : ForwardingObjective(std::move(objective)), member_(member), course_(course) {}
+  // `rounds`: whether all come to a view's first round; else each begins the view where it is.
+  DealtObjective(Member member, std::unique_ptr<Objective> objective, const RunCourse* course,
+                 bool rounds)
+      : ForwardingObjective(std::move(objective)),
+        member_(member),
+        course_(course),
+        rounds_(rounds) {}
 
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override {
     return GradientInParts(replica, round, gradient, nullptr);
@@ -50,6 +55,7 @@ class DealtObjective final : public ForwardingObjective {
  private:
   const Member member_;
   const RunCourse* const course_;
+  const bool rounds_;
   uint32_t dealt_ = 0;  // the epoch of the view among whose members the data are dealt
 };
 
@@ -57,10 +63,10 @@ absl::StatusOr<double> DealtObjective::GradientInParts(const float* replica, int
                                                        float* gradient,
                                                        const FinalFrom& final_from) {
   // Not those of later rounds: another node of this process may be ahead.
-  for (std::optional<View> view = course_->ViewAfter(dealt_); view && view->from <= round;
-       view = course_->ViewAfter(dealt_)) {
+  for (std::optional<View> view = course_->ViewAfter(dealt_);
+       view && (!rounds_ || view->from <= round); view = course_->ViewAfter(dealt_)) {
     // One that comes back has missed some.
-    if (view->RankOf(member_)) DealAgain(view->from, view->members);
+    if (view->RankOf(member_)) DealAgain(rounds_ ? view->from : round, view->members);
     dealt_ = view->epoch;
   }
   return Inside(replica, round, gradient, final_from);
@@ -277,13 +283,18 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeResilientAlgorithm(
     of_view.rank = position;
     ASSIGN_OR_RETURN(const LivingMixing living, views->Of(view));
     of_view.mixing = living.mixing;
-    course->GoOn(view);
+    course->GoOn(TrainersOf(view));
     return grapevine::MakeAlgorithm(config_.algorithm(), std::move(of_view));
   };
   return ResilientAlgorithm::Make({.self = rank,
                                    .first = FirstView(config_.nodes()),
                                    .window = options.window,
                                    .make = instance});
+}
+
+View Experiment::TrainersOf(View view) const {
+  std::erase_if(view.members, [this](Member member) { return member >= workers_; });
+  return view;
 }
 
 std::unique_ptr<ViewMixing> Experiment::NewViews() const {
@@ -296,8 +307,9 @@ std::unique_ptr<ViewMixing> Experiment::NewViews() const {
 }
 
 bool Experiment::role_moves() const {
-  return shrinks() && has_rounds() && !plan_.batches.plateau() && !config_.has_checkpoint_every() &&
-         !config_.has_resume();
+  const bool servers = workers_ < config_.nodes();
+  return shrinks() && has_rounds() && !servers && !plan_.batches.plateau() &&
+         !config_.has_checkpoint_every() && !config_.has_resume();
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectives(
@@ -324,7 +336,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectiv
   }
   if (!shrinks()) return objectives;
   for (Member member = first; std::unique_ptr<Objective> & objective : objectives) {
-    objective = std::make_unique<DealtObjective>(member++, std::move(objective), course);
+    objective =
+        std::make_unique<DealtObjective>(member++, std::move(objective), course, has_rounds_);
   }
   return objectives;
 }

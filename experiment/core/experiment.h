@@ -101,7 +101,7 @@ class Experiment {
   bool shrinks() const { return GoesOnWithoutTheLost(config_); }
   std::unique_ptr<ViewMixing> NewViews() const;
   // Whether another node may take over rank 0's role then: not where how the batch grows depends on
-  // all evaluations, or checkpoints are rank 0's business.
+  // all evaluations, checkpoints are rank 0's business, or some nodes are servers.
   bool role_moves() const;
   // What the workers from `first` to `last` - 1 minimize, for one thread (Problem::MakeObjectives):
   // over all passes of a round; with --clip-norm, clipped; with --norms, measured in the rounds
@@ -123,6 +123,8 @@ class Experiment {
   absl::Status BuildFaults();
   absl::Status CheckNoiseScale() const;
   absl::Status BuildSchedule();
+  // Those of its members who compute gradients.
+  View TrainersOf(View view) const;
   AlgorithmOptions OptionsFor(Rank rank, const RunCourse* course) const;
   RunLength length() const {
     return {.rounds = plan_.batches.plateau() ? 0 : plan_.rounds,

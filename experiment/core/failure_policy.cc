@@ -42,7 +42,7 @@ absl::Status CheckNewcomers(const Config& config, const FaultSchedule& faults) {
     return UsageError(absl::StrCat(
         flag, ": nobody can come into a run of --algorithm=", config.algorithm(),
         HasRounds(config.algorithm())
-            ? ", whose nodes all have the same replicas and optimizer's states"
+            ? ", whose nodes all have the same model and optimizer's state"
             : ", whose nodes share a number of gradients that is dealt out at the start",
         "; gossip in rounds (dpsgd, noloco, sgp) takes others in"));
   }
@@ -59,8 +59,10 @@ absl::Status CheckNewcomers(const Config& config, const FaultSchedule& faults) {
 bool GoesOnWithoutTheLost(const Config& config) {
   if (config.on_failure() != "auto") return config.on_failure() == "shrink";
   if (!KeepsAllNodes(config).empty()) return false;
-  const bool gossip = IsResilient(config.algorithm()) && !IsCentralized(config.algorithm());
-  return gossip || !AsksToGoOn(config).empty();
+  // Where no round means all nodes, one is as good as another.
+  const std::string& algorithm = config.algorithm();
+  const bool means_all = IsCentralized(algorithm) && HasRounds(algorithm);
+  return (IsResilient(algorithm) && !means_all) || !AsksToGoOn(config).empty();
 }
 
 absl::Status CheckFailurePolicy(const Config& config, const FaultSchedule& faults) {

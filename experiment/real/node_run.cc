@@ -402,6 +402,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.first_limit = horizon_.limit();
   session.resilient = experiment_->shrinks();
   session.min_nodes = config.min_nodes();
+  session.workers = experiment_->workers();
   session.joins = options_.joins;
   session.settles_last = settles_last();
   if (!experiment_->role_moves()) session.role = nullptr;

@@ -95,6 +95,7 @@ SimulatedChaos::SimulatedChaos(const Experiment& experiment, FaultSchedule fault
     : peer_timeout_(ResolvedDuration(experiment.config().peer_timeout())),
       seed_(experiment.config().seed()),
       shrinks_(experiment.shrinks()),
+      workers_(experiment.workers()),
       record_(std::move(record)),
       timeline_(std::move(faults)) {}
 
@@ -144,7 +145,7 @@ absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round rou
   if (IsAboutTheDead(fault)) return absl::OkStatus();
   RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
   const std::optional<Loss> loss = shrinks_ ? LossBy(fault, peer_timeout_) : std::nullopt;
-  if (!loss) return VerdictOn(fault, peer_timeout_);
+  if (!loss || loss->rank >= workers_) return VerdictOn(fault, peer_timeout_);
   simulation_->KillAt(loss->rank, now, loss->detection.count());
   killed_.insert(loss->rank);
   returns_.erase(loss->rank);

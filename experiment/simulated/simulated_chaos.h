@@ -58,6 +58,7 @@ class SimulatedChaos final : public SimObserver {
   const std::chrono::nanoseconds peer_timeout_;
   const uint64_t seed_;
   const bool shrinks_;
+  const Rank workers_;                // the ranks from here on are servers
   Simulation* simulation_ = nullptr;  // once it begins
   const std::unique_ptr<LineFile> record_;
   FaultTimeline timeline_;

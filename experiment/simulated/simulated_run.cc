@@ -334,7 +334,9 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
                .noise = measured.noise,
                .samples = measured.passes * experiment_->config().batch(),
                .bytes_sent = measured.bytes_sent + before_.lost_bytes_sent};
-  if (measured.living < measured_nodes() || experiment_->changed()) work.living = measured.living;
+  if (measured.living < measured_nodes() || experiment_->changed()) {
+    work.living = measured.living + experiment_->config().nodes() - measured_nodes();
+  }
   for (Rank server = measured_nodes(); server < experiment_->config().nodes(); ++server) {
     work.bytes_sent += BytesSent(server);
   }

@@ -956,6 +956,12 @@ void Coordinator::JudgeSlow() {
 void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message) {
   if (culprit == self()) return LoseSelf(failure, message);
   if (!agreement_) return Abort(culprit, failure, message);
+  if (IsServer(culprit)) {
+    return Abort(
+        culprit, failure,
+        absl::StrCat(message, "; rank ", culprit, " is a parameter server, and its part of ",
+                     "the model is lost with it"));
+  }
   if (EnoughAreLeft()) return LeaveOut(culprit, failure, message);
   Abort(culprit, failure, absl::StrCat(message, "; ", TooFew()));
 }

@@ -83,6 +83,8 @@ struct CoordinatorOptions {
   // Whether the others go on when one is lost, if at least `min_nodes` do.
   bool resilient = false;
   Rank min_nodes = 1;  // --min-nodes
+  // The ranks from here on are servers, without which the others do not go on; 0: there are none.
+  Rank workers = 0;
   // Whether another node takes the role over when this one is lost; `resilient`, without a budget
   // and without checkpoints.
   bool role_moves = false;
@@ -291,6 +293,8 @@ class Coordinator {
   // Of a stuck run, in which all wait who are not done: who goes when one waits for one that is.
   std::optional<Rank> ApartAtTheEnd();
   void JudgeSlow();
+  // Whether what the rank keeps is nowhere else.
+  bool IsServer(Rank rank) const { return options_.workers > 0 && rank >= options_.workers; }
   // The run ends, or goes on without the culprit.
   void Lose(Rank culprit, Failure failure, const std::string& message);
   void LeaveOut(Rank lost, Failure failure, const std::string& message);

@@ -40,6 +40,13 @@ ModelReduction::ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout
       all_(std::make_shared<View>(FirstView(size))),
       view_(all_) {}
 
+std::shared_ptr<const View> ModelReduction::WithModels(std::shared_ptr<const View> view) const {
+  if (view->members.back() < size_) return view;
+  View with = *view;
+  std::erase_if(with.members, [this](Member member) { return member >= size_; });
+  return std::make_shared<const View>(std::move(with));
+}
+
 Rank ModelReduction::MemberAt(int64_t place, const View& view, Rank lead) {
   return view.members[(place + view.RankOf(lead).value_or(0)) % view.size()];
 }
@@ -89,7 +96,7 @@ absl::Status ModelReduction::BeginDue() {
 
 absl::Status ModelReduction::Begin(Due due) {
   round_ = due.round;
-  view_ = due.view ? std::move(due.view) : all_;
+  view_ = due.view ? WithModels(std::move(due.view)) : all_;
   lead_ = due.lead;
   parent_ = ParentIn(*view_, lead_);
   children_ = ChildrenIn(*view_, lead_);

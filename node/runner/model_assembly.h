@@ -145,6 +145,8 @@ class ModelReduction final : public ModelAssembly {
     std::deque<SharedVector> chunks = {};
     std::shared_ptr<MergedDistances> distances = {};  // of its subtree
   };
+  // Without servers.
+  std::shared_ptr<const View> WithModels(std::shared_ptr<const View> view) const;
   // The members at the parent's and the children's places in the tree, where there are such; places
   // are positions in the view, counted from that of the lead.
   static Rank MemberAt(int64_t place, const View& view, Rank lead);
@@ -213,8 +215,13 @@ class ModelGather final : public ModelAssembly {
               Transport* transport, int64_t chunk_size = int64_t{1} << 18);
 
   bool takes_part() const override { return rank_ == 0 || server(); }
-  // Rank 0 may be a worker: its own model is not looked at.
-  void Add(Due due) override { due_.push_back(std::move(due)); }
+  // Rank 0 may be a worker: its own model is not looked at. Nor is a round's a second time: servers
+  // have the same weights, whoever else is lost.
+  void Add(Due due) override {
+    if (due.round > std::exchange(added_, std::max(added_, due.round))) {
+      due_.push_back(std::move(due));
+    }
+  }
   absl::Status BeginDue() override;
   absl::Status OnReceived(const Received& message) override;
   absl::Status OnSent(Rank to, Tag tag) override;
@@ -257,6 +264,7 @@ class ModelGather final : public ModelAssembly {
   Transport* const transport_;
   const int64_t chunk_size_;
 
+  Round added_ = 0;  // the last one
   std::deque<Due> due_;
   Round round_ = 0;
   VectorPool wholes_;             // freed memory would have to be faulted in again

@@ -399,10 +399,22 @@ TEST_F(AsyncPeers, OfAServerAskOneThingAtATime) {
               HasSubstr("without a post at version 1"));
   EXPECT_THAT(Error(*server, Sent{{9}}), HasSubstr("send 9 was reported at version 1"));
   EXPECT_THAT(Error(*server, Left{{9}}), HasSubstr("send 9 has left at version 1"));
-  EXPECT_THAT(Error(*server, Sent{IdleHost::IdOf(0), false}), HasSubstr("rank 0 declined"));
   EXPECT_THAT(Error(*server, GradientReady{0}), HasSubstr("asks for none"));
   EXPECT_THAT(Error(*server, Lost{.from = 0, .tag = AskTag(0, Ask::kPush)}),
-              HasSubstr("was lost, but not withdrawn"));
+              HasSubstr("was lost, but is not awaited"));
+}
+
+TEST_F(AsyncPeers, OfAServerAskNothingAfterTheirFarewell) {
+  const auto server = Begun(2);
+  const Offered farewell{.from = 0, .tag = kFarewell};
+  EXPECT_EQ(Error(*server, farewell), "");
+  EXPECT_EQ(Error(*server, Push(0)), "") << "it has not come";
+  EXPECT_EQ(Error(*server, Received{.from = 0, .tag = AskTag(0, Ask::kPush)}), "");
+  EXPECT_EQ(Error(*server, Received{.from = 0, .tag = kFarewell}), "");
+  EXPECT_THAT(Error(*server, Push(0, 1)), HasSubstr("after its farewell"));
+  EXPECT_THAT(Error(*server, farewell), HasSubstr("after its farewell"));
+  EXPECT_THAT(Error(*server, Received{.from = 0, .tag = kFarewell}),
+              HasSubstr("came without a post"));
 }
 
 // Its answer may still be waiting for the worker's post: a second one would have the same tag.

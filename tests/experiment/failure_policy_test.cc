@@ -27,12 +27,13 @@ Config ConfigWith(Settings settings) {
 
 bool GoesOn(const Settings& settings) { return GoesOnWithoutTheLost(ConfigWith(settings)); }
 
-TEST(FailurePolicy, GossipGoesOn) {
-  for (const char* algorithm : {"dpsgd", "dpsgd:order=atc", "noloco:every=4", "sgp", "adpsgd"}) {
+TEST(FailurePolicy, GossipAndWhoWaitsForNobodyGoOn) {
+  for (const char* algorithm : {"dpsgd", "dpsgd:order=atc", "noloco:every=4", "sgp", "adpsgd",
+                                "downpour", "ps:async", "easgd:async"}) {
     EXPECT_TRUE(GoesOn({{"algorithm", algorithm}})) << algorithm;
     EXPECT_FALSE(GoesOn({{"algorithm", algorithm}, {"on_failure", "end"}})) << algorithm;
   }
-  for (const char* algorithm : {"allreduce", "ps", "downpour", "easgd"}) {
+  for (const char* algorithm : {"allreduce", "ps", "ps:servers=2", "easgd"}) {
     EXPECT_FALSE(GoesOn({{"algorithm", algorithm}})) << algorithm;
   }
   EXPECT_TRUE(GoesOn({{"algorithm", "allreduce"}, {"on_failure", "shrink"}}));
@@ -62,10 +63,12 @@ TEST(FailurePolicy, NamesWhatAsksForTheImpossible) {
     EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
     return std::string(status.message());
   };
-  EXPECT_THAT(complaint({{"algorithm", "ps"}, {"min_nodes", "2"}}),
-              HasSubstr("--min-nodes=2: the nodes of --algorithm=ps cannot go on"));
-  EXPECT_THAT(complaint({{"algorithm", "ps"}, {"on_failure", "shrink"}}),
-              HasSubstr("--on-failure=shrink: the nodes of --algorithm=ps cannot go on"));
+  EXPECT_THAT(
+      complaint({{"algorithm", "allreduce:torus:2x2"}, {"min_nodes", "2"}}),
+      HasSubstr("--min-nodes=2: the nodes of --algorithm=allreduce:torus:2x2 cannot go on"));
+  EXPECT_THAT(
+      complaint({{"algorithm", "allreduce:torus:2x2"}, {"on_failure", "shrink"}}),
+      HasSubstr("--on-failure=shrink: the nodes of --algorithm=allreduce:torus:2x2 cannot go on"));
   EXPECT_THAT(complaint({{"max_restarts", "2"}, {"record", "a.rec"}}),
               AllOf(HasSubstr("--max-restarts=2: a run with --record ends"),
                     HasSubstr("drop one of the two")));

@@ -254,10 +254,11 @@ TEST(ShrinkingRuns, EndAtTheFirstDeathWhereThatIsThePolicy) {
 
 TEST(ShrinkingRuns, AreRefusedWhereNobodyCanGoOn) {
   const ScratchFolder folder;
-  const MortalResult result = RunMortals({{"algorithm", "ps"}}, folder.File("run"));
+  const MortalResult result =
+      RunMortals({{"algorithm", "allreduce:torus:2x4"}}, folder.File("run"));
   EXPECT_EQ(FailureOf(result.summary.status()), Failure::kUsage);
   EXPECT_THAT(std::string(result.summary.status().message()),
-              HasSubstr("those of adpsgd, allreduce, average, diloco, dpsgd"));
+              HasSubstr("those of adag, adpsgd, allreduce, average, diloco, downpour, dpsgd"));
 }
 
 }  // namespace

@@ -65,9 +65,13 @@ TEST_P(Survival, TheOthersTrainToTheEnd) {
     EXPECT_GE(line.at("bytes_sent_total").get<int64_t>(), bytes) << line;
     bytes = line.at("bytes_sent_total").get<int64_t>();
   }
-  for (const char* node : {"0", "3"}) {
-    EXPECT_TRUE(std::filesystem::exists(
-        folder.File(std::string("run/node-") + node + "/model.safetensors")));
+  const std::string algorithm = GetParam();
+  const bool served = algorithm == "ps" || algorithm.starts_with("downpour");
+  for (const std::string node : {"0", "3"}) {
+    const bool has_model = !(served && node == "3");
+    EXPECT_EQ(std::filesystem::exists(folder.File("run/node-" + node + "/model.safetensors")),
+              has_model)
+        << node;
   }
   EXPECT_FALSE(std::filesystem::exists(folder.File("run/node-2/model.safetensors")));
 }
@@ -75,11 +79,12 @@ TEST_P(Survival, TheOthersTrainToTheEnd) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, Survival,
                          ::testing::Values("dpsgd", "dpsgd:order=atc", "dpsgd:local=3",
                                            "noloco:every=5", "sgp", "adpsgd", "allreduce:buckets=2",
-                                           "average:every=3"));
+                                           "average:every=3", "ps", "downpour:window=3"));
 
 // A node that dies after its 40th round has no part in the 41st, whoever hears of it when.
 TEST(SurvivalOfSums, TheSameBitsInBothWorlds) {
-  for (const std::string algorithm : {"allreduce:halving-doubling", "allreduce:tree:buckets=2"}) {
+  for (const std::string algorithm :
+       {"allreduce:halving-doubling", "allreduce:tree:buckets=2", "ps"}) {
     const ScratchFolder folder;
     const auto run = [&](const std::string& world, const std::vector<std::string>& own) {
       std::vector<std::string> command = {world,
@@ -99,8 +104,9 @@ TEST(SurvivalOfSums, TheSameBitsInBothWorlds) {
     ASSERT_EQ(real.exit_code, 0) << real.output;
     const Ended simulated = run("sim", {"--compute=10ms"});
     ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
-    for (const char* node : {"0", "1", "3"}) {
-      const std::string model = std::string("/node-") + node + "/model.safetensors";
+    for (const std::string node : {"0", "1", "3"}) {
+      if (algorithm == "ps" && node == "3") continue;  // the server
+      const std::string model = "/node-" + node + "/model.safetensors";
       EXPECT_EQ(FileText(folder.File("train") + model), FileText(folder.File("sim") + model))
           << algorithm << ", " << model;
     }
@@ -261,10 +267,29 @@ TEST(SurvivalOfRankZero, ARunWhoseBatchGrowsAtPlateausEndsWithoutIt) {
   EXPECT_EQ(run.exit_code, 6) << run.output;
 }
 
+TEST(SurvivalOfServers, ARunEndsWithOneOfThem) {
+  for (const char* algorithm : {"ps", "ps:async"}) {
+    const ScratchFolder folder;
+    std::vector<std::string> command = Mortals(algorithm, folder.File("run"));
+    command.push_back("--chaos=kill:rank=3:at=round:30");
+    const Ended run = RunGrapevine(command);
+    EXPECT_EQ(run.exit_code, 6) << run.output;
+    EXPECT_THAT(run.output, HasSubstr("rank 3 is a parameter server, and its part of the model is "
+                                      "lost with it"));
+    command = Mortals(algorithm, folder.File("simulated"));
+    command[0] = "sim";
+    command.insert(command.end(), {"--compute=1ms", "--chaos=kill:rank=3:at=round:30"});
+    const Ended simulated = RunGrapevine(command);
+    EXPECT_EQ(simulated.exit_code, 6) << simulated.output;
+    EXPECT_THAT(simulated.output, HasSubstr("rank 3"));
+  }
+}
+
 TEST(SurvivalOf, WhatCannotGoOnIsRefused) {
-  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--algorithm=ps"},
-                                                std::vector<std::string>{"--checkpoint-every=10s"},
-                                                std::vector<std::string>{"--record=events"}}) {
+  for (const std::vector<std::string>& flags :
+       {std::vector<std::string>{"--algorithm=allreduce:torus:1x2"},
+        std::vector<std::string>{"--checkpoint-every=10s"},
+        std::vector<std::string>{"--record=events"}}) {
     std::vector<std::string> command = {"train",           "-n2",
                                         "--model=softmax", "--data=synthetic",
                                         "--rounds=10",     "--on-failure=shrink"};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,7 +58,7 @@ class ResilientContract : public ::testing::TestWithParam<std::string> {
             kTopologies[random.Below(HasRounds(GetParam()) ? std::size(kTopologies) : kSteady)],
         .nodes = static_cast<Rank>(4 + 2 * random.Below(3)),
         .parameters = 3,
-        .learning_rate = 0.1,
+        .learning_rate = HasServers() ? 0.01 : 0.1,  // what is stale overshoots
         .momentum = 0.9,
         .optimizer = random.Below(2) == 0 ? "sgd" : "adam",
         .window = static_cast<int>(1 + random.Below(3)),
@@ -68,6 +69,7 @@ class ResilientContract : public ::testing::TestWithParam<std::string> {
     options.resilient = true;
     return options;
   }
+  static bool HasServers() { return *WorkerCount(GetParam(), 4) < 4; }
   static bool SumsGradients() { return GetParam().starts_with("allreduce"); }
   static bool IsPushSum() { return GetParam().starts_with("sgp"); }
 
@@ -76,15 +78,16 @@ class ResilientContract : public ::testing::TestWithParam<std::string> {
   static absl::Status RunWithDeaths(Cluster& cluster, Rank nodes, KeyedRandom& random,
                                     uint64_t mean, Rank most, bool joins = false) {
     absl::Status status = cluster.Begin(kRounds);
+    const Rank workers = *WorkerCount(GetParam(), nodes);  // servers are spared
     const auto dead = [&] {
       Rank count = 0;
       for (Rank rank = 0; rank < nodes; ++rank) count += cluster.alive(rank) ? 0 : 1;
       return count;
     };
     for (auto all = cluster.Choices(); status.ok() && !all.empty(); all = cluster.Choices()) {
-      const auto victim = static_cast<Rank>(random.Below(nodes));
+      const auto victim = static_cast<Rank>(random.Below(workers));
       if (random.Below(mean) == 0) {
-        if (cluster.alive(victim) && dead() < most) {
+        if (cluster.alive(victim) && dead() < std::min(most, workers - 1)) {
           cluster.Kill(victim);
         } else if (joins && !cluster.alive(victim)) {
           cluster.Join(victim);
@@ -100,9 +103,8 @@ class ResilientContract : public ::testing::TestWithParam<std::string> {
   // Of nodes that share a budget of gradients: those of all together, also of the lost.
   static Round Steps(const Cluster& cluster, Rank nodes) {
     Round steps = 0;
-    for (Rank rank = 0; rank < nodes && !HasRounds(GetParam()); ++rank) {
-      steps += cluster.algorithm(rank).round();
-    }
+    const Rank workers = HasRounds(GetParam()) ? 0 : *WorkerCount(GetParam(), nodes);
+    for (Rank rank = 0; rank < workers; ++rank) steps += cluster.algorithm(rank).round();
     return steps;
   }
 
@@ -169,7 +171,8 @@ TEST_P(ResilientContract, TheLivingComeToTheEnd) {
       for (const float x : cluster.replica(rank)) EXPECT_LT(std::abs(x), kFurthest);
     }
     EXPECT_EQ(cluster.view().members, living);
-    EXPECT_EQ(Steps(cluster, options.nodes), HasRounds(GetParam()) ? 0 : kRounds * options.nodes);
+    EXPECT_EQ(Steps(cluster, options.nodes),
+              HasRounds(GetParam()) ? 0 : kRounds * *WorkerCount(GetParam(), options.nodes));
     views += cluster.view().epoch;
   }
   EXPECT_GT(views, kSeeds);
@@ -223,7 +226,7 @@ TEST_P(ResilientContract, TheMeanOfTheLivingIsKept) {
 
 // Without rounds, of what its members begin it with, wherever each of them is then.
 TEST_P(ResilientContract, TheMeanOfTheLivingIsKeptWithoutRounds) {
-  if (HasRounds(GetParam())) GTEST_SKIP() << "has rounds";
+  if (HasRounds(GetParam()) || IsCentralized(GetParam())) GTEST_SKIP() << "has rounds, or servers";
   uint32_t views = 0;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     KeyedRandom random(seed, Purpose::kTopology);
@@ -329,7 +332,7 @@ TEST_P(ResilientContract, TheLivingStepNoFurtherThanBefore) {
 
 // Replicas, where they are averaged exactly; and what an outer optimizer keeps.
 TEST_P(ResilientContract, WhatAllShareIsTheSame) {
-  if (!IsCentralized(GetParam())) GTEST_SKIP() << "nodes differ";
+  if (!IsCentralized(GetParam()) || HasServers()) GTEST_SKIP() << "nodes differ";
   for (uint64_t seed = 0; seed < kSeeds / 2; ++seed) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
@@ -411,6 +414,45 @@ TEST_P(ResilientContract, ASumIsDoneAgainAsIfTheDeadHadNeverBeenThere) {
                   ::testing::ElementsAreArray(living.replica(rank)));
     }
   }
+}
+
+// Likewise where servers step: from a view's first round on, along the mean of its workers alone.
+TEST_P(ResilientContract, ServersGoOnAsIfTheDeadHadNeverBeenThere) {
+  if (!HasServers() || !HasRounds(GetParam())) GTEST_SKIP() << "has no servers, or no rounds";
+  int compared = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const auto run = [&](ClusterOptions* options, Round save_at) {
+      KeyedRandom random(seed, Purpose::kTopology);
+      *options = Draw(random);
+      options->save_at = save_at;
+      auto cluster = std::make_unique<Cluster>(*options);
+      EXPECT_TRUE(RunWithDeaths(*cluster, options->nodes, random, 100, 2).ok());
+      return cluster;
+    };
+    ClusterOptions options;
+    const View view = run(&options, -1)->view();
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << options.nodes << " nodes");
+    if (view.epoch == 0 || view.from == 0 || view.from >= kRounds) continue;
+    const auto cluster = run(&options, view.from);
+    ClusterOptions alone = options;
+    alone.topology = "ring";
+    alone.nodes = view.size();
+    alone.resilient = false;
+    alone.save_at = -1;
+    alone.begin = view.from;
+    alone.gradient = [&](Rank rank, Round round, std::span<const float> x, std::span<float> g) {
+      options.gradient(view.members[rank], round, x, g);
+    };
+    for (const Member member : view.members) alone.resume.push_back(cluster->saved(member));
+    Cluster living(alone);
+    ASSERT_TRUE(living.Run(kRounds).ok());
+    for (Rank rank = 0; rank < view.size(); ++rank) {
+      EXPECT_THAT(cluster->replica(view.members[rank]),
+                  ::testing::ElementsAreArray(living.replica(rank)));
+    }
+    ++compared;
+  }
+  EXPECT_GT(compared, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ResilientContract, ::testing::ValuesIn(Resilient()), SpecTestName);

@@ -203,6 +203,7 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
                          .run_id = "simulated",
                          .round_limit = horizon_.limit(),
                          .resilient = plan().resilient,
+                         .workers = *WorkerCount(plan().algorithm, plan().nodes),
                          .role_moves = plan().role_moves,
                          .succession = std::move(succession),
                          .budget = Budget(plan()),
