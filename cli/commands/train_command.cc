@@ -121,7 +121,7 @@ absl::Status LaunchNodes(const Config& config, bool role_moves, const std::strin
                           .echo = kTerminationEcho,
                           .survives = GoesOnWithoutTheLost(config),
                           .role_moves = role_moves,
-                          .max_restarts = config.max_restarts()},
+                          .max_restarts = BeginsAgain(config) ? 0 : config.max_restarts()},
                  .arguments = NodeArguments(config, run),
                  .join_arguments = {"--join"},
                  .environment = environment,
@@ -157,6 +157,23 @@ absl::Status RunNodes(const Config& config, const Plan& plan, const std::string&
   return status.ok() ? written : status;
 }
 
+// Until it is over, or has begun again as often as it may.
+absl::Status RunToTheEnd(Config config, const Plan& plan, const std::string& run) {
+  for (int restart = 1;; ++restart) {
+    const absl::Status status = RunNodes(config, plan, run);
+    const std::optional<Round> round = RoundToGoOnAfter(run, plan.rounds, status);
+    const bool again = BeginsAgain(config) && FailureOf(status) == Failure::kPeerLost &&
+                       restart <= config.max_restarts();
+    if (!again || !round) return NamingCheckpoint(run, plan.rounds, status);
+    std::cout << "grapevine train: " << status.message() << "; all begin again after round "
+              << *round << " (" << restart << " of --max-restarts=" << config.max_restarts() << ")"
+              << std::endl;
+    config.set_resume(run);
+    config.set_out(run);
+    config.clear_overwrite();
+  }
+}
+
 absl::Status TrainOne(const Config& config, bool dry_run) {
   RETURN_IF_ERROR(CheckModelOnRealNodes(config));
   RETURN_IF_ERROR(CheckDevice(config));
@@ -172,9 +189,7 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   RETURN_IF_ERROR(WriteOutputFile(ConfigPath(run), ConfigFileText(config)));
   std::cout << plan.header << "run directory: " << run << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
-  if (absl::Status status = RunNodes(config, plan, run); !status.ok()) {
-    return NamingCheckpoint(run, plan.rounds, status);
-  }
+  RETURN_IF_ERROR(RunToTheEnd(config, plan, run));
   ASSIGN_OR_RETURN(const std::string closing, Closing(config, run));
   std::cout << closing << std::flush;
   return absl::OkStatus();

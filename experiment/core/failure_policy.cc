@@ -20,7 +20,8 @@ std::string KeepsAllNodes(const Config& config) {
 // What asks to go on, where --on-failure does not say it.
 std::string AsksToGoOn(const Config& config) {
   if (config.min_nodes() != 1) return absl::StrCat("--min-nodes=", config.min_nodes());
-  if (config.max_restarts() > 0) return absl::StrCat("--max-restarts=", config.max_restarts());
+  const bool restarts = config.max_restarts() > 0 && !config.has_checkpoint_every();
+  if (restarts) return absl::StrCat("--max-restarts=", config.max_restarts());
   return config.join() ? "--join" : "";
 }
 
@@ -63,6 +64,11 @@ bool GoesOnWithoutTheLost(const Config& config) {
   const std::string& algorithm = config.algorithm();
   const bool means_all = IsCentralized(algorithm) && HasRounds(algorithm);
   return (IsResilient(algorithm) && !means_all) || !AsksToGoOn(config).empty();
+}
+
+bool BeginsAgain(const Config& config) {
+  return config.max_restarts() > 0 && config.has_checkpoint_every() &&
+         !GoesOnWithoutTheLost(config);
 }
 
 absl::Status CheckFailurePolicy(const Config& config, const FaultSchedule& faults) {

@@ -15,6 +15,10 @@ namespace grapevine {
 // else gossip goes on, and so does what asks for it by --min-nodes, --max-restarts or --join.
 bool GoesOnWithoutTheLost(const Config& config);
 
+// Whether `train` begins the run again, with all nodes from the last checkpoint, when one is lost:
+// --max-restarts, where the run keeps checkpoints and does not go on without the lost.
+bool BeginsAgain(const Config& config);
+
 // kUsage where the nodes of the algorithm cannot go on without the lost, or nobody can come into
 // the run, though something asks for it: the message names what does.
 absl::Status CheckFailurePolicy(const Config& config, const FaultSchedule& faults);

@@ -192,16 +192,23 @@ absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time no
   return LockFolder(std::move(run), now);
 }
 
-absl::Status NamingCheckpoint(const std::string& run, Round rounds, absl::Status why) {
+std::optional<Round> RoundToGoOnAfter(const std::string& run, Round rounds,
+                                      const absl::Status& why) {
   const Failure failure = FailureOf(why);
   // The same would happen again.
-  if (failure == Failure::kUsage || failure == Failure::kDiverged) return why;
+  if (why.ok() || failure == Failure::kUsage || failure == Failure::kDiverged) return std::nullopt;
   const absl::StatusOr<Checkpoint> last = FindToGoOn(run, rounds);
-  if (why.ok() || !last.ok() || last->manifest.round() >= rounds) return why;
+  if (!last.ok() || last->manifest.round() >= rounds) return std::nullopt;
+  return last->manifest.round();
+}
+
+absl::Status NamingCheckpoint(const std::string& run, Round rounds, absl::Status why) {
+  const std::optional<Round> round = RoundToGoOnAfter(run, rounds, why);
+  if (!round) return why;
   return WithFailure(
       absl::Status(why.code(), absl::StrCat(std::string(why.message()), "; --resume=", run,
-                                            " goes on after round ", last->manifest.round())),
-      failure);
+                                            " goes on after round ", *round)),
+      FailureOf(why));
 }
 
 namespace {

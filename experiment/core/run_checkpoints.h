@@ -67,6 +67,11 @@ absl::StatusOr<std::string> ResumedRun(const Config& config);
 // That one, locked, or a new one (CreateRunDirectory).
 absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time now);
 
+// After which round a run of so many rounds that has ended like this can go on; none if it cannot,
+// or would end in the same way.
+std::optional<Round> RoundToGoOnAfter(const std::string& run, Round rounds,
+                                      const absl::Status& why);
+
 // The error with which a run of so many rounds has ended, and how it can go on if it has a
 // checkpoint.
 absl::Status NamingCheckpoint(const std::string& run, Round rounds, absl::Status why);

@@ -344,8 +344,9 @@ absl::Status CheckSurvivors(const ResolvedConfig& resolved) {
   if (config.on_failure() != "end") return absl::OkStatus();
   for (const char* field : {"min_nodes", "max_restarts", "join"}) {
     const bool given = field == std::string_view("min_nodes") ? config.min_nodes() != 1
-                       : field == std::string_view("join")    ? config.join()
-                                                              : config.max_restarts() != 0;
+                       : field == std::string_view("join")
+                           ? config.join()
+                           : config.max_restarts() != 0 && !config.has_checkpoint_every();
     if (!given) continue;
     return UsageError(absl::StrCat(Culprit(resolved, field),
                                    ": with --on-failure=", config.on_failure(),

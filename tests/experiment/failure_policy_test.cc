@@ -57,6 +57,19 @@ TEST(FailurePolicy, WhoAsksForItGoesOn) {
   }
 }
 
+TEST(FailurePolicy, WhatKeepsCheckpointsBeginsAgain) {
+  const auto begins_again = [](Settings settings) {
+    settings.insert({{"algorithm", "ps"}, {"max_restarts", "2"}, {"checkpoint_every", "5"}});
+    const Config config = ConfigWith(settings);
+    EXPECT_TRUE(CheckFailurePolicy(config, {}).ok());
+    return BeginsAgain(config);
+  };
+  EXPECT_TRUE(begins_again({}));
+  EXPECT_TRUE(begins_again({{"on_failure", "end"}}));
+  EXPECT_TRUE(begins_again({{"algorithm", "dpsgd"}}));
+  EXPECT_FALSE(begins_again({{"max_restarts", "0"}}));
+}
+
 TEST(FailurePolicy, NamesWhatAsksForTheImpossible) {
   const auto complaint = [](const Settings& settings) {
     const absl::Status status = CheckFailurePolicy(ConfigWith(settings), {});

@@ -102,6 +102,42 @@ TEST(Checkpoints, ARunThatIsKilledGoesOnAsIfItHadNeverStopped) {
                                   Not(HasSubstr("run directory:"))));
 }
 
+// A server's part of the model is nowhere else; rank 0's role goes to nobody where there are
+// checkpoints.
+TEST(Checkpoints, ARunBeginsAgainWhoeverIsLost) {
+  const ScratchFolder folder;
+  for (const std::string lost : {"0", "2"}) {
+    const auto command = [&](const std::string& out) {
+      std::vector<std::string> command = Checkpointed(folder.File(out + lost));
+      command.push_back("--algorithm=ps");
+      return command;
+    };
+    const Ended whole = RunGrapevine(command("whole"));
+    ASSERT_EQ(whole.exit_code, 0) << whole.output;
+    std::vector<std::string> failing = command("lost");
+    failing.push_back("--chaos=kill:at=round:700:rank=" + lost);
+    failing.push_back("--max-restarts=2");
+    const Ended run = RunGrapevine(failing);
+    EXPECT_EQ(run.exit_code, 0) << run.output;
+    EXPECT_THAT(run.output, ContainsRegex("all begin again after round (680|660) .1 of "
+                                          "--max-restarts=2"));
+    for (const char* file : {"/model.safetensors", "/checkpoints/round-1500/node-2.safetensors"}) {
+      EXPECT_TRUE(FileText(folder.File("lost" + lost) + file) ==
+                  FileText(folder.File("whole" + lost) + file))
+          << file;
+    }
+  }
+}
+
+TEST(Checkpoints, ARunWithoutOneDoesNotBeginAgain) {
+  const ScratchFolder folder;
+  std::vector<std::string> command = Checkpointed(folder.File("run"), 1500, "1400");
+  command.insert(command.end(), {"--chaos=kill:at=round:100:rank=1", "--max-restarts=2"});
+  const Ended run = RunGrapevine(command);
+  EXPECT_EQ(run.exit_code, kPeerLost) << run.output;
+  EXPECT_THAT(run.output, Not(HasSubstr("begin again")));
+}
+
 TEST(Checkpoints, ARunThatSavesByTheTimeGoesOnAsIfItHadNeverStopped) {
   const ScratchFolder folder;
   const std::string whole = folder.File("whole"), killed = folder.File("killed");
