@@ -148,6 +148,7 @@ CoordinatorOptions NodeSession::Coordination(std::optional<SuccessionOptions> su
           .checkpoints = options_.checkpoints,
           .rendezvous_timeout = options_.rendezvous_timeout,
           .peer_timeout = options_.peer_timeout,
+          .min_peer_timeout = options_.min_peer_timeout,
           .step_timeout = options_.step_timeout};
 }
 
@@ -259,6 +260,7 @@ absl::StatusOr<control::Roster> NodeSession::AskToJoin(const FoundCoordinator& f
       channel,
       ControlLineOptions{.coordinator = FormatHostAddress(found.address),
                          .peer_timeout = options_.peer_timeout,
+                         .min_peer_timeout = options_.min_peer_timeout,
                          .world_size = options_.size,
                          .rounds = options_.rounds,
                          .sharing = options_.budget ? options_.budget->workers : 0,

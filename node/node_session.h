@@ -76,6 +76,7 @@ struct NodeSessionOptions {
   std::optional<BudgetDeskOptions> budget;
   std::chrono::milliseconds rendezvous_timeout{60000};
   std::chrono::milliseconds peer_timeout{30000};
+  std::chrono::milliseconds min_peer_timeout{30000};
   std::chrono::milliseconds step_timeout = std::chrono::minutes(15);
   // What goes wrong with its edges on purpose; null: nothing.
   std::shared_ptr<EdgeFaults> faults = nullptr;

@@ -396,6 +396,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.algorithm = config.algorithm();
   session.rendezvous_timeout = ResolvedTimeout(config.rendezvous_timeout());
   session.peer_timeout = ResolvedTimeout(config.peer_timeout());
+  session.min_peer_timeout = ResolvedTimeout(config.min_peer_timeout());
   session.step_timeout = ResolvedTimeout(config.step_timeout());
   session.faults = chaos_;
   session.rounds = experiment_->rounds();

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "run/chaos/fault_timeline.h"
 #include "run/config/config_field.h"
 #include "sim/network/faulty_network.h"
@@ -39,7 +40,7 @@ class HeldUpTimes final : public ComputeTime {
 };
 
 // What real nodes say.
-absl::Status VerdictOn(const Fault& fault, nanoseconds peer_timeout) {
+absl::Status VerdictOn(const Fault& fault, nanoseconds timeout) {
   const std::string cause = absl::StrCat(" (--chaos=", FaultText(fault), ")");
   const auto lost = [&cause](const std::string& what) {
     return WithFailure(absl::AbortedError(absl::StrCat(what, cause)), Failure::kPeerLost);
@@ -55,9 +56,9 @@ absl::Status VerdictOn(const Fault& fault, nanoseconds peer_timeout) {
     case FaultKind::kStop:
     case FaultKind::kCut:
     case FaultKind::kPartition:
-      if (fault.duration < peer_timeout) return absl::OkStatus();
-      return lost(
-          absl::StrCat("rank ", fault.ranks[0], " is silent for longer than --peer-timeout"));
+      if (fault.duration < timeout) return absl::OkStatus();
+      return lost(absl::StrCat("rank ", fault.ranks[0], " is silent for longer than ",
+                               FormatDuration(timeout)));
     case FaultKind::kSlow:
     case FaultKind::kDrop:
       return absl::OkStatus();
@@ -74,15 +75,15 @@ struct Loss {
   Rank rank;
   nanoseconds detection;
 };
-std::optional<Loss> LossBy(const Fault& fault, nanoseconds peer_timeout) {
+std::optional<Loss> LossBy(const Fault& fault, nanoseconds timeout) {
   switch (fault.kind) {
     case FaultKind::kKill:
       return Loss{fault.ranks[0], nanoseconds(0)};
     case FaultKind::kCorrupt:
       return Loss{OfTwo(fault), nanoseconds(0)};
     case FaultKind::kStop:
-      if (fault.duration < peer_timeout) return std::nullopt;
-      return Loss{fault.ranks[0], peer_timeout};
+      if (fault.duration < timeout) return std::nullopt;
+      return Loss{fault.ranks[0], timeout};
     default:
       return std::nullopt;
   }
@@ -93,6 +94,8 @@ std::optional<Loss> LossBy(const Fault& fault, nanoseconds peer_timeout) {
 SimulatedChaos::SimulatedChaos(const Experiment& experiment, FaultSchedule faults,
                                std::unique_ptr<LineFile> record)
     : peer_timeout_(ResolvedDuration(experiment.config().peer_timeout())),
+      stop_timeout_(
+          std::min(peer_timeout_, ResolvedDuration(experiment.config().min_peer_timeout()))),
       seed_(experiment.config().seed()),
       shrinks_(experiment.shrinks()),
       workers_(experiment.workers()),
@@ -144,8 +147,8 @@ absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round rou
   const Fault& fault = *begun.fault;
   if (IsAboutTheDead(fault)) return absl::OkStatus();
   RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
-  const std::optional<Loss> loss = shrinks_ ? LossBy(fault, peer_timeout_) : std::nullopt;
-  if (!loss || loss->rank >= workers_) return VerdictOn(fault, peer_timeout_);
+  const std::optional<Loss> loss = shrinks_ ? LossBy(fault, TimeoutOf(fault)) : std::nullopt;
+  if (!loss || loss->rank >= workers_) return VerdictOn(fault, TimeoutOf(fault));
   simulation_->KillAt(loss->rank, now, loss->detection.count());
   killed_.insert(loss->rank);
   returns_.erase(loss->rank);
@@ -175,7 +178,7 @@ absl::Status SimulatedChaos::Verdict(const absl::Status& how) {
   if (how.ok()) return how;
   // Due by the time at which everything stood still, if by any.
   for (const auto& begun : timeline_.TakeDue(FaultTimeline::kNever - nanoseconds(1))) {
-    const absl::Status verdict = VerdictOn(*begun.fault, peer_timeout_);
+    const absl::Status verdict = VerdictOn(*begun.fault, TimeoutOf(*begun.fault));
     if (!verdict.ok() && FailureOf(how) == Failure::kOther) return verdict;
   }
   return how;

@@ -55,7 +55,13 @@ class SimulatedChaos final : public SimObserver {
   // Nothing comes of it.
   bool IsAboutTheDead(const Fault& fault) const;
 
+  // How long what it stops may be silent.
+  std::chrono::nanoseconds TimeoutOf(const Fault& fault) const {
+    return fault.kind == FaultKind::kStop ? stop_timeout_ : peer_timeout_;
+  }
+
   const std::chrono::nanoseconds peer_timeout_;
+  const std::chrono::nanoseconds stop_timeout_;  // of a node, whose heartbeats are regular here
   const uint64_t seed_;
   const bool shrinks_;
   const Rank workers_;                // the ranks from here on are servers

@@ -275,7 +275,7 @@ absl::Status FailedWith(const std::string& message, int failure) {
 
 ControlLine::ControlLine(ControlLineOptions options, SteadyTime now)
     : options_(std::move(options)),
-      pulse_(std::clamp<nanoseconds>(options_.peer_timeout / 8, kMinPulse, kMaxPulse)),
+      pulse_(std::clamp<nanoseconds>(Patience() / 4, kMinPulse, kMaxPulse)),
       holder_(options_.holder),
       coordinator_(options_.coordinator),
       last_heard_(now),
@@ -510,7 +510,7 @@ bool ControlLine::OnPulse(SteadyTime now) {
   // If this process itself was stopped, what rank 0 said meanwhile may still be unread.
   const nanoseconds gap = Standstill(now);
   last_pulse_ = now;
-  if (gap >= options_.peer_timeout / 2) {
+  if (gap >= Patience()) {
     last_heard_ += gap;
     connecting_since_ += gap;
   }
@@ -528,7 +528,7 @@ bool ControlLine::OnPulse(SteadyTime now) {
 
 nanoseconds ControlLine::Standstill(SteadyTime now) {
   const nanoseconds gap = now - last_pulse_;
-  if (gap >= options_.peer_timeout) doubtful_until_ = now + options_.peer_timeout;
+  if (gap >= 2 * Patience()) doubtful_until_ = now + options_.peer_timeout;
   return gap;
 }
 
@@ -536,7 +536,7 @@ bool ControlLine::Waits(nanoseconds silence, SteadyTime now) {
   if (!answered_) {
     return now - connecting_since_ < std::max<nanoseconds>(options_.peer_timeout / 8, kMinAttempt);
   }
-  if (silence < options_.peer_timeout / 2 || !options_.mended) return true;
+  if (silence < Patience() || !options_.mended) return true;
   // The network may have forgotten the connection without a word.
   broken_ = absl::StrCat("nothing came over its connection for ", HumanSeconds(silence));
   return false;

@@ -59,6 +59,8 @@ absl::Status CheckDirective(const control::Directive& directive, const Directive
 struct ControlLineOptions {
   std::string coordinator;                        // rank 0's address, for messages
   std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout
+  // --min-peer-timeout: the least silence that this node is lost by (coordinator.h).
+  std::chrono::milliseconds min_peer_timeout{30000};
   Rank world_size = 1;
   Round rounds = 0;  // of the run: no round limit lies beyond
   // So many workers share a budget of gradients, and limits are of steps; 0: all do the same
@@ -155,6 +157,10 @@ class ControlLine {
   bool Take(const control::Directive& directive);
   // How long this process itself has not come to anything (stopped, or its host asleep).
   std::chrono::nanoseconds Standstill(SteadyTime now);
+  // How long nothing may come over a connection: half of what rank 0 may lose this node by.
+  std::chrono::nanoseconds Patience() const {
+    return std::min(options_.peer_timeout, options_.min_peer_timeout) / 2;
+  }
   // Whether what is under way, a connection or an attempt, may go on.
   bool Waits(std::chrono::nanoseconds silence, SteadyTime now);
   // Rank 0 has said what cannot be.

@@ -98,7 +98,7 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
   if (found == ranks_.end()) return;
   const Rank rank = found->second;
   Member& member = members_.at(rank);
-  member.last_heard = now;
+  member.silence.End(now);
   if (Take(rank, member, report)) Handle(rank, member, report);
 }
 
@@ -271,8 +271,8 @@ void Coordinator::TellCalls() {
 void Coordinator::Advance(SteadyTime now) {
   const nanoseconds gap = now - now_;
   now_ = now;
-  if (gap < options_.peer_timeout / 2) return;
-  for (auto& [rank, member] : members_) member.last_heard += gap;
+  if (gap < LeastSilence(options_) / 2) return;
+  for (auto& [rank, member] : members_) member.silence.Postpone(gap);
   accusations_.Postpone(gap);
   if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
     LoseSelf(Failure::kPeerLost,
@@ -330,7 +330,8 @@ void Coordinator::Join(SessionId session, const control::Registration& registrat
   Member member;
   member.session = session;
   member.registration = registration;
-  member.last_heard = member.moved = member.round_since = now_;
+  member.silence.Begin(now_);
+  member.moved = member.round_since = now_;
   members_[registration.rank()] = std::move(member);
   ranks_[session] = registration.rank();
   if (phase_ != Phase::kGathering) return;
@@ -373,7 +374,8 @@ void Coordinator::TakeOver() {
   control::Directive view;
   *view.mutable_view() = found.told();
   for (auto& [rank, member] : members_) {
-    member.last_heard = member.moved = member.round_since = now_;
+    member.silence.Begin(now_);
+    member.moved = member.round_since = now_;
     member.done_below = found.DoneBelow(rank);
     if (found.Lags(rank) && found.view().RankOf(rank)) Tell(member, view);
   }
@@ -446,10 +448,10 @@ void Coordinator::ComeBack(SessionId session, const control::Registration& regis
   ranks_[session] = rank;
   if (phase_ != Phase::kGathering) {
     output_.notices.push_back(absl::StrCat("rank ", rank, " is connected again, ",
-                                           HumanSeconds(now_ - member.last_heard),
+                                           HumanSeconds(now_ - member.silence.last_heard()),
                                            " after it was last heard"));
   }
-  member.last_heard = now_;
+  member.silence.Begin(now_);
   for (const control::Directive& directive : member.told.kept()) Send(session, directive);
   SendBeat(member);  // it knows now that it is heard
   if (phase_ == Phase::kAborted) TellVerdict(session, rank);
@@ -855,18 +857,25 @@ void Coordinator::JudgeGathering() {
 }
 
 void Coordinator::JudgeSilence() {
-  const auto quietest = std::min_element(
-      members_.begin(), members_.end(),
-      [](const auto& a, const auto& b) { return a.second.last_heard < b.second.last_heard; });
-  const auto& [rank, member] = *quietest;
-  const nanoseconds silence = now_ - member.last_heard;
-  if (silence < options_.peer_timeout) return;
+  const auto lost_since = [this](const auto& entry) {
+    return entry.second.silence.last_heard() + LongestSilence(entry.second);
+  };
+  const auto& [rank, member] = *std::ranges::min_element(members_, {}, lost_since);
+  const nanoseconds silence = now_ - member.silence.last_heard();
+  const nanoseconds limit = LongestSilence(member);
+  if (silence < limit) return;
+  const std::string bound =
+      limit >= options_.peer_timeout
+          ? absl::StrCat(Flag("--peer-timeout", options_.peer_timeout),
+                         " is how long that may last")
+          : absl::StrCat("longer than ", HumanSeconds(limit), ", as its silences have been short; ",
+                         Flag("--min-peer-timeout", *options_.min_peer_timeout),
+                         " is the least that one may last");
   Lose(rank, Failure::kPeerLost,
        absl::StrCat("rank ", rank, " at ", member.registration.address(), " is silent: last heard ",
                     HumanSeconds(silence), " ago in ", At(member.heartbeat), WhoWaitsFor(rank),
                     member.session ? "" : "; its connection broke, and it has not come back",
-                    "; its process is stopped, or its host or network is down (",
-                    Flag("--peer-timeout", options_.peer_timeout), " is how long that may last)"));
+                    "; its process is stopped, or its host or network is down (", bound, ")"));
 }
 
 void Coordinator::JudgeBacklog() {
@@ -877,17 +886,19 @@ void Coordinator::JudgeBacklog() {
   Lose(rank, Failure::kPeerLost,
        absl::StrCat("rank ", rank, " at ", member.registration.address(), " has not taken ",
                     member.told.size(), " directives of ", Self(), ", last heard ",
-                    HumanSeconds(now_ - member.last_heard), " ago in ", At(member.heartbeat)));
+                    HumanSeconds(now_ - member.silence.last_heard()), " ago in ",
+                    At(member.heartbeat)));
 }
 
 void Coordinator::JudgeAccusation() {
-  const std::optional<Accusation> heard =
-      accusations_.Heard(now_, [this](Rank rank) { return members_.at(rank).last_heard; });
+  const std::optional<Accusation> heard = accusations_.Heard(
+      now_, [this](Rank rank) { return members_.at(rank).silence.last_heard(); });
   if (!heard) return;
   const Member& accused = members_.at(heard->culprit);
   Lose(heard->culprit, heard->failure,
        absl::StrCat(heard->message, "; ", Self(), " heard from rank ", heard->culprit, " ",
-                    HumanSeconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
+                    HumanSeconds(now_ - accused.silence.last_heard()), " ago in ",
+                    At(accused.heartbeat)));
 }
 
 // Neighbours that no longer hear each other notice so within --peer-timeout and a few heartbeats,

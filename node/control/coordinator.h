@@ -45,6 +45,7 @@
 #ifndef GRAPEVINE_NODE_CONTROL_COORDINATOR_H_
 #define GRAPEVINE_NODE_CONTROL_COORDINATOR_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -65,6 +66,7 @@
 #include "node/control/control_protocol.h"
 #include "node/control/coordinated_checkpoints.h"
 #include "node/control/notice_throttle.h"
+#include "node/control/silence.h"
 #include "node/control/succession.h"
 
 namespace grapevine {
@@ -98,8 +100,16 @@ struct CoordinatorOptions {
   std::optional<CheckpointCallsOptions> checkpoints;
   std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
   std::chrono::milliseconds peer_timeout{30000};        // --peer-timeout
-  std::chrono::milliseconds step_timeout{900000};       // --step-timeout
+  // --min-peer-timeout: the least that the limit of a connected node's silence may be, which goes
+  // by what it has been so far (silence.h). None: the limit is peer_timeout.
+  std::optional<std::chrono::milliseconds> min_peer_timeout;
+  std::chrono::milliseconds step_timeout{900000};  // --step-timeout
 };
+
+// What any node's silence may last.
+inline std::chrono::milliseconds LeastSilence(const CoordinatorOptions& options) {
+  return std::min(options.min_peer_timeout.value_or(options.peer_timeout), options.peer_timeout);
+}
 
 class Coordinator {
  public:
@@ -180,7 +190,7 @@ class Coordinator {
     ReceivedMessages heard;
     uint64_t acknowledged = 0;  // of `heard`, as the node has last been told
     control::Heartbeat heartbeat;
-    SteadyTime last_heard;
+    Silence silence;
     SteadyTime moved;        // when heartbeat.progress or waiting_for last changed
     SteadyTime round_since;  // when heartbeat.round last changed
     std::optional<Round> done_below;
@@ -286,6 +296,11 @@ class Coordinator {
   std::string NotDone(Rank rank, Round limit) const;
   bool AllDone() const;
   void JudgeGathering();
+  // What this one's may: a connection that is known to be broken may be made again.
+  std::chrono::nanoseconds LongestSilence(const Member& member) const {
+    return member.session ? member.silence.Limit(LeastSilence(options_), options_.peer_timeout)
+                          : options_.peer_timeout;
+  }
   void JudgeSilence();
   void JudgeBacklog();
   void JudgeAccusation();

@@ -152,7 +152,7 @@ GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks
     : sinks_(std::move(sinks)),
       token_(std::move(token)),
       names_(std::move(names)),
-      tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
+      tick_(std::clamp<nanoseconds>(LeastSilence(options) / 8, kMinTick, kMaxTick)),
       max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxUnauthenticated),
       max_report_(kMaxReport + kReportPerRank * static_cast<size_t>(options.own.world_size())),
       coordinator_(Judging(std::move(options), token_), steady_clock::now()),

@@ -259,7 +259,8 @@ constexpr std::chrono::nanoseconds kShortestTimeout = std::chrono::milliseconds(
 constexpr std::chrono::nanoseconds kLongestTimeout = std::chrono::hours(24 * 365);
 
 absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
-  for (const char* name : {"peer_timeout", "rendezvous_timeout", "step_timeout"}) {
+  for (const char* name :
+       {"peer_timeout", "min_peer_timeout", "rendezvous_timeout", "step_timeout"}) {
     const auto time = ResolvedDuration(FieldText(ConfigFieldNamed(name), resolved.config));
     if (time < kShortestTimeout || time > kLongestTimeout) {
       return UsageError(absl::StrCat(Culprit(resolved, name), ": must be between ",

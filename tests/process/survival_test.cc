@@ -267,6 +267,20 @@ TEST(SurvivalOfRankZero, ARunWhoseBatchGrowsAtPlateausEndsWithoutIt) {
   EXPECT_EQ(run.exit_code, 6) << run.output;
 }
 
+// Long before --peer-timeout, for which this test would not wait.
+TEST(SurvivalOfSilence, ANodeThatWasHeardOftenIsMissedSoon) {
+  const ScratchFolder folder;
+  const Ended run =
+      RunGrapevine({"train", "-n3", "--model=phantom:1kB", "--compute=10ms", "--rounds=400",
+                    "--peer-timeout=1h", "--step-timeout=2h", "--min-peer-timeout=1s",
+                    "--chaos=stop:rank=2:at=2s:for=1h", "--out=" + folder.File("run")});
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output,
+              AllOf(ContainsRegex("rank 2 .* is silent: last heard .*, as its silences have been "
+                                  "short; --min-peer-timeout=1s is the least"),
+                    HasSubstr("2 of 3 nodes go on")));
+}
+
 TEST(SurvivalOfServers, ARunEndsWithOneOfThem) {
   for (const char* algorithm : {"ps", "ps:async"}) {
     const ScratchFolder folder;

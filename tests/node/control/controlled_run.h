@@ -98,8 +98,12 @@ class ControlledNode {
                  std::chrono::milliseconds peer_timeout = std::chrono::seconds(30),
                  Rank world_size = 2, RunToken token = {}, GrpcControlClient::Dial dial = {})
       : rank_(rank),
-        client_(std::move(channel), {address, peer_timeout, world_size, kRounds}, std::move(token),
-                std::move(dial)) {}
+        client_(std::move(channel),
+                {.coordinator = address,
+                 .peer_timeout = peer_timeout,
+                 .world_size = world_size,
+                 .rounds = kRounds},
+                std::move(token), std::move(dial)) {}
 
   absl::StatusOr<control::Roster> Join(Rank world_size, std::chrono::seconds patience = kLong) {
     return client_.Join(RegistrationOf(rank_, world_size),

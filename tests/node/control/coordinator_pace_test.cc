@@ -29,6 +29,52 @@ TEST_F(CoordinatorPace, PassesMetricsOn) {
   EXPECT_THAT(Message(), HasSubstr("in round 17"));
 }
 
+// Heartbeats of a second tell that a silence of two is one too long.
+TEST_F(CoordinatorPace, WhoHasBeenHeardOftenIsMissedSoon) {
+  min_peer_timeout_ = milliseconds(2000);
+  BeginRunning(3, milliseconds(30000));
+  Pass(milliseconds(10000), [&] {
+    for (const Rank rank : {0, 1, 2}) Beat(rank, 5);
+  });
+  Pass(milliseconds(1900), [&] {
+    for (const Rank rank : {0, 1}) Beat(rank, 6);
+  });
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  Pass(milliseconds(200), [&] {
+    for (const Rank rank : {0, 1}) Beat(rank, 6);
+  });
+  EXPECT_EQ(Class(), Failure::kPeerLost);
+  EXPECT_THAT(Message(), AllOf(HasSubstr("rank 2 at 10.0.0.3:7000 is silent: last heard 2.0 s"),
+                               HasSubstr("longer than 2.0 s, as its silences have been short; "
+                                         "--min-peer-timeout=2s is the least")));
+}
+
+// A connection that is known to be broken may be made again for as long as ever.
+TEST_F(CoordinatorPace, WhoseConnectionIsBrokenIsMissedLater) {
+  min_peer_timeout_ = milliseconds(2000);
+  BeginRunning(2, milliseconds(30000));
+  Pass(milliseconds(10000), [&] {
+    for (const Rank rank : {0, 1}) Beat(rank, 5);
+  });
+  coordinator_->OnClosed(1, "connection reset by peer", now_);
+  Pass(milliseconds(29000), [&] { Beat(0, 6); });
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  Pass(milliseconds(2000), [&] { Beat(0, 6); });
+  EXPECT_THAT(Message(), HasSubstr("--peer-timeout=30s is how long that may last"));
+}
+
+// It may be rank 0 that has not listened.
+TEST_F(CoordinatorPace, WhoStoodStillItselfMissesNobody) {
+  min_peer_timeout_ = milliseconds(2000);
+  BeginRunning(2, milliseconds(30000));
+  Pass(milliseconds(10000), [&] {
+    for (const Rank rank : {0, 1}) Beat(rank, 5);
+  });
+  now_ += milliseconds(20000);
+  coordinator_->OnTick(now_);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
 TEST_F(CoordinatorPace, ASlowNodeIsNoticedOnceARound) {
   BeginRunning(3);
   const auto beat = [&] {

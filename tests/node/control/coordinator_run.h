@@ -71,6 +71,7 @@ class CoordinatorRun : public ::testing::Test {
                                             .checkpoints = checkpoints_,
                                             .rendezvous_timeout = std::chrono::milliseconds(20000),
                                             .peer_timeout = peer_timeout,
+                                            .min_peer_timeout = min_peer_timeout_,
                                             .step_timeout = std::chrono::milliseconds(60000)},
                          now_);
   }
@@ -179,6 +180,7 @@ class CoordinatorRun : public ::testing::Test {
   std::vector<Rank> lost_;
   std::vector<std::pair<Rank, Round>> newcomers_;
   std::vector<Round> called_;
+  std::optional<std::chrono::milliseconds> min_peer_timeout_;
   bool resilient_ = false;
   Rank min_nodes_ = 1;
   bool role_moves_ = false;

@@ -38,6 +38,8 @@ class Draw {
 
 RunPlan Basics(uint64_t seed, Draw& draw) {
   RunPlan plan{.seed = seed, .token = seed % 2 == 0};
+  // Above all pauses that a run must survive.
+  if (seed % 3 == 0) plan.min_peer_timeout = plan.peer_timeout * 4 / 5;
   plan.nodes = static_cast<Rank>(draw.Between(2, 8));
   plan.algorithm = draw.Of<const char*>(
       {"dpsgd", "dpsgd", "dpsgd:order=atc", "dpsgd:local=2", "average:every=3", "noloco:every=2",

@@ -75,8 +75,9 @@ std::string Describe(const RunPlan& plan) {
       plan.target_met_in ? absl::StrCat(", target met in round ", *plan.target_met_in) : "",
       ", latency ", InSeconds(plan.latency), " + ", InSeconds(plan.jitter), ", gradient ",
       InSeconds(plan.gradient), ", evaluation ", InSeconds(plan.evaluation), ", last evaluation ",
-      InSeconds(plan.last_evaluation), ", peer timeout ", InSeconds(plan.peer_timeout),
-      ", step timeout ", InSeconds(plan.step_timeout));
+      InSeconds(plan.last_evaluation), ", peer timeout ",
+      plan.min_peer_timeout ? absl::StrCat(InSeconds(*plan.min_peer_timeout), " to ") : "",
+      InSeconds(plan.peer_timeout), ", step timeout ", InSeconds(plan.step_timeout));
   for (const Fault& fault : plan.faults) absl::StrAppend(&text, "; ", Describe(fault));
   return text;
 }

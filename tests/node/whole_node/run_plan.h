@@ -67,6 +67,7 @@ struct RunPlan {
   std::chrono::nanoseconds last_evaluation{3000000};  // of a node's own model, at the end
   std::chrono::milliseconds rendezvous_timeout{4000};
   std::chrono::milliseconds peer_timeout{2000};
+  std::optional<std::chrono::milliseconds> min_peer_timeout;
   std::chrono::milliseconds step_timeout{20000};
   bool resilient = false;  // nodes go on without those that are lost; the last round is evaluated
   // Likewise without rank 0, whose role another takes over: there is a store.

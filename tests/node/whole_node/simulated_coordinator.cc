@@ -26,7 +26,7 @@ SimulatedCoordinator::SimulatedCoordinator(CoordinatorOptions options, RunToken 
     : process_((*processes)[options.own.rank()]),
       token_(std::move(token)),
       sinks_(std::move(sinks)),
-      tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
+      tick_(std::clamp<nanoseconds>(LeastSilence(options) / 8, kMinTick, kMaxTick)),
       watch_(network, process_, processes,
              [this](Rank rank) {
                coordinator_.OnGone(rank, "nobody listens there any more", process_->now());

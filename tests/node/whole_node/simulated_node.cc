@@ -210,6 +210,7 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
                          .checkpoints = Checkpoints(),
                          .rendezvous_timeout = plan().rendezvous_timeout,
                          .peer_timeout = plan().peer_timeout,
+                         .min_peer_timeout = plan().min_peer_timeout,
                          .step_timeout = plan().step_timeout},
       Token(), world_->network, &world_->processes,
       SimulatedCoordinator::Sinks{
@@ -278,6 +279,7 @@ void SimulatedNode::Start() {
       ControlLineOptions{
           .coordinator = absl::StrCat("node", holder, ":1"),
           .peer_timeout = plan().peer_timeout,
+          .min_peer_timeout = plan().min_peer_timeout.value_or(plan().peer_timeout),
           .world_size = plan().nodes,
           .rounds = plan().rounds,
           .sharing = Sharing(plan()),

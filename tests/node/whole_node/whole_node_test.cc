@@ -382,6 +382,7 @@ TEST(WholeNode, ARunThatIsToldToEndEndsWithACheckpoint) {
 RunPlan CutOffPlan(uint64_t seed) {
   RunPlan plan = HealthyPlan(seed);
   plan.peer_timeout = std::chrono::seconds(30);
+  plan.min_peer_timeout.reset();
   plan.step_timeout = std::chrono::seconds(60);
   return plan;
 }

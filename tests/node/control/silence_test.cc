@@ -1,0 +1,60 @@
+#include "node/control/silence.h"
+
+#include <chrono>
+
+#include "gtest/gtest.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kLeast{10}, kMost{30};
+
+// Heard every `pause`, so often.
+Silence Heard(std::chrono::nanoseconds pause, int times) {
+  Silence silence;
+  SteadyTime now{};
+  silence.Begin(now);
+  for (int i = 0; i < times; ++i) silence.End(now += pause);
+  return silence;
+}
+
+TEST(SilenceTest, NothingIsKnownAtFirst) {
+  EXPECT_EQ(Heard(milliseconds(1), 0).Limit(kLeast, kMost), kMost);
+  EXPECT_EQ(Heard(milliseconds(1), Silence::kEnough - 1).Limit(kLeast, kMost), kMost);
+  EXPECT_EQ(Heard(milliseconds(1), Silence::kEnough).Limit(kLeast, kMost), kLeast);
+}
+
+TEST(SilenceTest, TheLimitFollowsTheLongestOneBetweenTheBounds) {
+  EXPECT_EQ(Heard(seconds(1), 100).Limit(kLeast, kMost), kLeast);
+  EXPECT_EQ(Heard(seconds(4), 100).Limit(kLeast, kMost), seconds(16));
+  EXPECT_EQ(Heard(seconds(9), 100).Limit(kLeast, kMost), kMost);
+}
+
+TEST(SilenceTest, OneLongPauseIsRememberedForAWhile) {
+  Silence silence = Heard(seconds(1), 100);
+  SteadyTime now = silence.last_heard();
+  silence.End(now += seconds(6));
+  for (size_t i = 1; i < Silence::kMeasured; ++i) {
+    EXPECT_EQ(silence.Limit(kLeast, kMost), seconds(24)) << i;
+    silence.End(now += seconds(1));
+  }
+  silence.End(now += seconds(1));
+  EXPECT_EQ(silence.Limit(kLeast, kMost), kLeast);
+}
+
+TEST(SilenceTest, WhatNobodyListenedToIsNotCounted) {
+  Silence silence = Heard(seconds(1), 100);
+  silence.Postpone(seconds(20));
+  silence.End(silence.last_heard() + seconds(1));
+  EXPECT_EQ(silence.Limit(kLeast, kMost), kLeast);
+}
+
+TEST(SilenceTest, TheUpperBoundHoldsWhereTheLowerOneIsHigher) {
+  EXPECT_EQ(Heard(seconds(1), 100).Limit(kMost, kLeast), kLeast);
+}
+
+}  // namespace
+}  // namespace grapevine
