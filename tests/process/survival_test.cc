@@ -45,7 +45,10 @@ TEST_P(Survival, TheOthersTrainToTheEnd) {
   const Ended whole = RunGrapevine(Mortals(GetParam(), folder.File("whole")));
   ASSERT_EQ(whole.exit_code, 0) << whole.output;
   command.push_back("--chaos=kill:rank=2:at=round:30");
-  command.push_back("--chaos=kill:rank=1:at=round:119");
+  // Without rounds, others may do more steps than this one, and more than all do in ten rounds.
+  const std::string algorithm = GetParam();
+  const bool rounds = algorithm != "adpsgd" && algorithm != "downpour:window=3";
+  command.push_back(std::string("--chaos=kill:rank=1:at=round:") + (rounds ? "119" : "60"));
   const Ended run = RunGrapevine(command);
   ASSERT_EQ(run.exit_code, 0) << run.output;
   EXPECT_THAT(run.output, AllOf(ContainsRegex("rank 2 .*; 3 of 4 nodes go on"),
@@ -57,7 +60,9 @@ TEST_P(Survival, TheOthersTrainToTheEnd) {
               0.1);
   const std::vector<nlohmann::json> metrics = JsonLines(folder.File("run/metrics.jsonl"));
   ASSERT_FALSE(metrics.empty());
-  EXPECT_FALSE(metrics.front().contains("living"));
+  if (rounds) {
+    EXPECT_FALSE(metrics.front().contains("living"));
+  }
   EXPECT_EQ(metrics.back().at("living"), 2);
   EXPECT_TRUE(metrics.back().contains("test_accuracy")) << "of the living";
   int64_t bytes = 0;
@@ -65,7 +70,6 @@ TEST_P(Survival, TheOthersTrainToTheEnd) {
     EXPECT_GE(line.at("bytes_sent_total").get<int64_t>(), bytes) << line;
     bytes = line.at("bytes_sent_total").get<int64_t>();
   }
-  const std::string algorithm = GetParam();
   const bool served = algorithm == "ps" || algorithm.starts_with("downpour");
   for (const std::string node : {"0", "3"}) {
     const bool has_model = !(served && node == "3");
