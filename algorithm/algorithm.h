@@ -8,6 +8,7 @@
 #ifndef GRAPEVINE_ALGORITHM_ALGORITHM_H_
 #define GRAPEVINE_ALGORITHM_ALGORITHM_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -104,6 +105,8 @@ struct AlgorithmOptions {
   RunLength length = {};
   // The workers that the run began with, of which some may be lost. 0: those of the graph.
   Rank workers = 0;
+  // That number, where so many are left.
+  Rank PlannedWorkers(Rank left) const { return std::max(workers, left); }
   // For an algorithm's random choices, the same at all nodes.
   uint64_t seed = 1;
 };

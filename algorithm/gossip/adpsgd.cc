@@ -165,7 +165,7 @@ constexpr size_t kMaxForeign = 2;
 constexpr double kMaxRound = 1LL << 53;
 
 Rank PlannedWorkers(const AlgorithmOptions& options) {
-  return std::max(options.workers, options.mixing->topology().size());
+  return options.PlannedWorkers(options.mixing->topology().size());
 }
 
 // How far from the beginning a nominal round can be: where it would be if one node had done all

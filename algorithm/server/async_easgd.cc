@@ -109,14 +109,16 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptio
   const ShardLayout& shards = read.shards;
   if (!shards.IsServer(options.rank)) {
     return std::make_unique<AsyncWorker>(
-        shards, options.rank, AsyncWorkerOptions{.window = read.every, .workers = options.workers},
+        shards, options.rank,
+        AsyncWorkerOptions{.window = read.every,
+                           .workers = options.PlannedWorkers(shards.workers())},
         std::make_unique<ElasticReplica>(std::move(options.learning_rate)));
   }
   const auto alpha = [rate = read.rate, learning_rate = std::move(options.learning_rate)](
                          Round round) { return rate.Alpha(learning_rate(round)); };
-  return std::make_unique<AsyncServer>(shards, options.rank, read.every, options.workers,
-                                       StalenessGate(shards.workers(), std::nullopt),
-                                       std::make_unique<ElasticServer>(alpha));
+  return std::make_unique<AsyncServer>(
+      shards, options.rank, read.every, options.PlannedWorkers(shards.workers()),
+      StalenessGate(shards.workers(), std::nullopt), std::make_unique<ElasticServer>(alpha));
 }
 
 // But for the end of a run, where a worker meets the centre after fewer steps.

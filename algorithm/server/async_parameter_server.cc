@@ -194,9 +194,7 @@ void AsyncWorker::EndStep(Host& host) {
   host.Boundary(steps_, rule_->model());
 }
 
-Round AsyncWorker::NominalRound() const {
-  return applied_ / std::max(options_.workers, shards_.workers()) + local_;
-}
+Round AsyncWorker::NominalRound() const { return applied_ / options_.workers + local_; }
 
 std::vector<Waiting> AsyncWorker::waiting_for() const {
   std::vector<Waiting> waiting;
@@ -223,7 +221,7 @@ AsyncServer::AsyncServer(ShardLayout shards, Rank rank, int64_t window, Rank wor
     : shards_(shards),
       rank_(rank),
       window_(window),
-      planned_(std::max(workers, shards.workers())),
+      planned_(workers),
       gate_(std::move(gate)),
       rule_(std::move(rule)) {}
 

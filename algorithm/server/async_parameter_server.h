@@ -53,8 +53,8 @@ struct AsyncWorkerOptions {
   int64_t window = 1;
   // Whether servers must know who is at its limit (Ask::kLastPush).
   bool tells_limit = false;
-  // That the run began with (AlgorithmOptions::workers); 0: as many as there are.
-  Rank workers = 0;
+  // That the run began with (AlgorithmOptions::PlannedWorkers).
+  Rank workers = 1;
 };
 
 // A worker: it computes gradients, gives its servers an update after every few of
@@ -191,7 +191,7 @@ class ServerRule {
 // (ServerRule).
 //
 // When members change, it serves its workers until each has said that it asks no more, or is lost:
-// so every update that any server has applied, all have.
+// so every update that any server has applied, all have, but one of a worker that died meanwhile.
 class AsyncServer final : public Algorithm {
  public:
   // Vectors as long as its range, beside those that the rule keeps: the weights, two updates, and
@@ -199,7 +199,7 @@ class AsyncServer final : public Algorithm {
   static constexpr int64_t kVectors = 4;
 
   // `rank` is a server's; an update has at most `window` gradients; the run began with so many
-  // workers (AlgorithmOptions::workers).
+  // workers (AlgorithmOptions::PlannedWorkers).
   AsyncServer(ShardLayout shards, Rank rank, int64_t window, Rank workers, StalenessGate gate,
               std::unique_ptr<ServerRule> rule);
 

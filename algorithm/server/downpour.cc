@@ -134,12 +134,14 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptio
   const ShardLayout& shards = read.shards;
   if (shards.IsServer(options.rank)) {
     return std::make_unique<AsyncServer>(
-        shards, options.rank, read.window, options.workers,
+        shards, options.rank, read.window, options.PlannedWorkers(shards.workers()),
         StalenessGate(shards.workers(), std::nullopt),
         std::make_unique<AddingServer>(read.part, shards.workers()));
   }
   return std::make_unique<AsyncWorker>(
-      shards, options.rank, AsyncWorkerOptions{.window = read.window, .workers = options.workers},
+      shards, options.rank,
+      AsyncWorkerOptions{.window = read.window,
+                         .workers = options.PlannedWorkers(shards.workers())},
       std::make_unique<WindowPusher>(std::move(options.learning_rate)));
 }
 

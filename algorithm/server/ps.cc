@@ -142,12 +142,13 @@ std::unique_ptr<Algorithm> MakeAsync(const PsSpec& ps, AlgorithmOptions options)
   if (!ps.shards.IsServer(options.rank)) {
     return std::make_unique<AsyncWorker>(
         ps.shards, options.rank,
-        AsyncWorkerOptions{
-            .window = kWindow, .tells_limit = ps.staleness.has_value(), .workers = options.workers},
+        AsyncWorkerOptions{.window = kWindow,
+                           .tells_limit = ps.staleness.has_value(),
+                           .workers = options.PlannedWorkers(ps.shards.workers())},
         std::make_unique<GradientPusher>());
   }
   return std::make_unique<AsyncServer>(
-      ps.shards, options.rank, kWindow, options.workers,
+      ps.shards, options.rank, kWindow, options.PlannedWorkers(ps.shards.workers()),
       StalenessGate(ps.shards.workers(), ps.staleness),
       std::make_unique<SteppingServer>(std::move(options.learning_rate), ps.adaptive));
 }

@@ -74,6 +74,10 @@ bool BeginsAgain(const Config& config) {
 absl::Status CheckFailurePolicy(const Config& config, const FaultSchedule& faults) {
   const std::string asked =
       config.on_failure() == "auto" ? AsksToGoOn(config) : "--on-failure=shrink";
+  if (BeginsAgain(config) && config.has_record()) {
+    return UsageError(absl::StrCat("--max-restarts=", config.max_restarts(),
+                                   ": a run that begins again cannot be recorded; drop --record"));
+  }
   if (!GoesOnWithoutTheLost(config)) {
     if (config.on_failure() == "end" || asked.empty()) return absl::OkStatus();
     return UsageError(absl::StrCat(asked, ": a run with ", KeepsAllNodes(config),

@@ -12,7 +12,8 @@ namespace grapevine {
 
 // Whether the others go on without a node that is lost. Of auto, which files keep, since what fits
 // follows from the other settings: a run whose checkpoints or record are of all its nodes ends;
-// else gossip goes on, and so does what asks for it by --min-nodes, --max-restarts or --join.
+// else gossip and asynchronous servers go on, and so does what asks for it by --min-nodes,
+// --max-restarts or --join.
 bool GoesOnWithoutTheLost(const Config& config);
 
 // Whether `train` begins the run again, with all nodes from the last checkpoint, when one is lost:

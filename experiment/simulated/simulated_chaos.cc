@@ -99,6 +99,7 @@ SimulatedChaos::SimulatedChaos(const Experiment& experiment, FaultSchedule fault
       seed_(experiment.config().seed()),
       shrinks_(experiment.shrinks()),
       workers_(experiment.workers()),
+      needs_rank_zero_(!experiment.has_rounds() || workers_ < experiment.config().nodes()),
       record_(std::move(record)),
       timeline_(std::move(faults)) {}
 
@@ -148,7 +149,9 @@ absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round rou
   if (IsAboutTheDead(fault)) return absl::OkStatus();
   RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
   const std::optional<Loss> loss = shrinks_ ? LossBy(fault, TimeoutOf(fault)) : std::nullopt;
-  if (!loss || loss->rank >= workers_) return VerdictOn(fault, TimeoutOf(fault));
+  // A server's part of the model is nowhere else; nor are the steps that real nodes tell rank 0.
+  const bool ends = loss && (loss->rank >= workers_ || (loss->rank == 0 && needs_rank_zero_));
+  if (!loss || ends) return VerdictOn(fault, TimeoutOf(fault));
   simulation_->KillAt(loss->rank, now, loss->detection.count());
   killed_.insert(loss->rank);
   returns_.erase(loss->rank);

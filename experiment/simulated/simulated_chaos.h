@@ -64,7 +64,8 @@ class SimulatedChaos final : public SimObserver {
   const std::chrono::nanoseconds stop_timeout_;  // of a node, whose heartbeats are regular here
   const uint64_t seed_;
   const bool shrinks_;
-  const Rank workers_;                // the ranks from here on are servers
+  const Rank workers_;  // the ranks from here on are servers
+  const bool needs_rank_zero_;
   Simulation* simulation_ = nullptr;  // once it begins
   const std::unique_ptr<LineFile> record_;
   FaultTimeline timeline_;

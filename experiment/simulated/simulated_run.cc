@@ -301,7 +301,9 @@ absl::Status SimulatedRun::OnCut(const CutTimes& cut, Vec model) {
 
 absl::Status SimulatedRun::OnDeath(Rank rank, Nanoseconds) {
   const Rank left = simulation_->living();
-  const Rank least = experiment_->config().min_nodes();
+  // Servers alone are no run.
+  const Rank servers = experiment_->config().nodes() - workers_;
+  const Rank least = std::max(experiment_->config().min_nodes(), servers + 1);
   if (left >= least) return collector_->Lose(rank, BytesSent(rank));
   return WithFailure(absl::AbortedError(absl::StrCat(
                          "rank ", rank, " is lost; ", left, " of ", experiment_->config().nodes(),

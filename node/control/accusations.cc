@@ -11,16 +11,15 @@ constexpr std::chrono::milliseconds kMaxHearing{1000};
 }  // namespace
 
 Rank Accusations::Blamed(Rank reporter, Rank culprit, Failure failure) {
-  if (!options_.resilient || culprit != options_.coordinator || failure != Failure::kPeerLost)
+  if (!options_.resilient || !IsMissedByAll(culprit) || failure != Failure::kPeerLost)
     return culprit;
-  without_coordinator_.insert(reporter);
-  const auto gone_otherwise = std::ranges::count_if(
-      left_out_, [this](Rank rank) { return !without_coordinator_.contains(rank); });
-  const auto without = static_cast<int64_t>(without_coordinator_.size());
-  if (2 * without <= options_.members - gone_otherwise) return reporter;
-  // Of the others: the same break, from the coordinator's side or before this was known.
-  std::erase_if(pending_,
-                [this](const auto& entry) { return without_coordinator_.contains(entry.first); });
+  std::set<Rank>& without = without_[culprit];
+  without.insert(reporter);
+  const auto gone_otherwise =
+      std::ranges::count_if(left_out_, [&](Rank rank) { return !without.contains(rank); });
+  if (2 * std::ssize(without) <= options_.members - gone_otherwise) return reporter;
+  // Of the others: the same break, from the culprit's side or before this was known.
+  std::erase_if(pending_, [&](const auto& entry) { return without.contains(entry.first); });
   return culprit;
 }
 
@@ -46,14 +45,13 @@ void Accusations::LeaveOut(Rank lost) {
   left_out_.insert(lost);
   std::erase_if(pending_, [this, lost](const auto& entry) {
     const auto& [culprit, pending] = entry;
-    return culprit == lost ||
-           (pending.accusation.reporter == lost && culprit != options_.coordinator);
+    return culprit == lost || (pending.accusation.reporter == lost && !IsMissedByAll(culprit));
   });
 }
 
 void Accusations::TakeIn(Rank newcomer) {
   left_out_.erase(newcomer);
-  without_coordinator_.erase(newcomer);
+  for (auto& [missed, without] : without_) without.erase(newcomer);
 }
 
 void Accusations::Postpone(std::chrono::nanoseconds gap) {

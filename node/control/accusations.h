@@ -32,12 +32,13 @@ class Accusations {
     std::chrono::nanoseconds peer_timeout;
     bool resilient;  // members go on without those that are lost
     Rank coordinator = 0;
+    Rank workers = 0;  // the ranks from here on are servers; 0: there are none
   };
   explicit Accusations(const Options& options) : options_(options) {}
 
   // Who is to go when `reporter` has lost `culprit`. Where the others go on, that is the reporter
-  // if it has lost the coordinator's node, which all others have to do with; unless more than half
-  // have, of those who are there or went for that.
+  // if it has lost the coordinator's node, which all others have to do with, or a server; unless
+  // more than half have, of those who are there or went for that.
   Rank Blamed(Rank reporter, Rank culprit, Failure failure);
 
   // Only the first one of a culprit counts; where one ends the run, only the first one.
@@ -50,7 +51,7 @@ class Accusations {
   bool empty() const { return pending_.empty(); }
 
   // A member is left out: what is said of it and by it counts no more, but what most have said of
-  // the coordinator's node does.
+  // the coordinator's node, or of a server, does.
   void LeaveOut(Rank lost);
   // Another process is in its place, of which nothing has been said.
   void TakeIn(Rank newcomer);
@@ -63,10 +64,15 @@ class Accusations {
     SteadyTime at;
   };
 
+  // Whether the others do not go on without it as they do without any other.
+  bool IsMissedByAll(Rank rank) const {
+    return rank == options_.coordinator || (options_.workers > 0 && rank >= options_.workers);
+  }
+
   const Options options_;
   std::map<Rank, Pending> pending_;  // by the culprit
   std::set<Rank> left_out_;
-  std::set<Rank> without_coordinator_;  // have lost its node
+  std::map<Rank, std::set<Rank>> without_;  // who have lost each of those
 };
 
 }  // namespace grapevine

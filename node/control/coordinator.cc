@@ -76,7 +76,8 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
       accusations_({.members = options_.own.world_size(),
                     .peer_timeout = options_.peer_timeout,
                     .resilient = options_.resilient,
-                    .coordinator = options_.own.rank()}),
+                    .coordinator = options_.own.rank(),
+                    .workers = options_.workers}),
       gather_until_(now +
                     (options_.succession ? GatheringTime(options_) : options_.rendezvous_timeout)),
       next_missing_notice_(now + kMissingNoticeInterval),

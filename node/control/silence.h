@@ -3,7 +3,7 @@
 //
 // A node is heard at least once a second or so (heartbeats). How late that can be is not known
 // beforehand: it depends on the network and on how busy the hosts are. So the limit is some times
-// the longest of the last silences that ended, a high quantile of what is normal (the idea of the
+// the longest silence of the last minute or so, a high quantile of what is normal (the idea of the
 // phi-accrual detector, Hayashibara et al. 2004, without its assumption of a distribution), and
 // never below the lower bound, which says what pauses are to be borne, nor above the upper one.
 // Until enough has been measured it is the upper one.
@@ -23,8 +23,11 @@ namespace grapevine {
 
 class Silence {
  public:
-  // Of this many silences the longest counts; fewer say nothing.
-  static constexpr size_t kMeasured = 64;
+  // The longest of so many turns counts. A turn is a silence, or several that together last for
+  // `kTurn`: who says more than its heartbeats has no shorter memory for that.
+  static constexpr size_t kTurns = 64;
+  static constexpr std::chrono::nanoseconds kTurn = std::chrono::seconds(1);
+  // So many silences say something.
   static constexpr size_t kEnough = 8;
   // The limit, in times that longest one.
   static constexpr int kTolerance = 4;
@@ -33,8 +36,15 @@ class Silence {
   void Begin(SteadyTime now) { last_heard_ = now; }
   // The node is heard.
   void End(SteadyTime now) {
-    measured_[next_++ % kMeasured] = now - last_heard_;
+    const std::chrono::nanoseconds silence = now - last_heard_;
     last_heard_ = now;
+    ++silences_;
+    if (lasted_ >= kTurn) {
+      turn_ = (turn_ + 1) % kTurns;
+      longest_[turn_] = lasted_ = {};
+    }
+    lasted_ += silence;
+    longest_[turn_] = std::max(longest_[turn_], silence);
   }
   // Nobody listened for so long.
   void Postpone(std::chrono::nanoseconds gap) { last_heard_ += gap; }
@@ -42,16 +52,17 @@ class Silence {
   SteadyTime last_heard() const { return last_heard_; }
   std::chrono::nanoseconds Limit(std::chrono::nanoseconds least,
                                  std::chrono::nanoseconds most) const {
-    if (next_ < kEnough) return most;
-    const size_t count = std::min(next_, kMeasured);
-    return std::clamp(kTolerance * *std::max_element(measured_.begin(), measured_.begin() + count),
-                      std::min(least, most), most);
+    if (silences_ < kEnough) return most;
+    return std::clamp(kTolerance * *std::ranges::max_element(longest_), std::min(least, most),
+                      most);
   }
 
  private:
   SteadyTime last_heard_;
-  std::array<std::chrono::nanoseconds, kMeasured> measured_ = {};
-  size_t next_ = 0;
+  size_t silences_ = 0;
+  std::array<std::chrono::nanoseconds, kTurns> longest_ = {};  // of each turn
+  size_t turn_ = 0;                                            // the present one
+  std::chrono::nanoseconds lasted_{0};                         // so far
 };
 
 }  // namespace grapevine

@@ -85,6 +85,8 @@ TEST(FailurePolicy, NamesWhatAsksForTheImpossible) {
   EXPECT_THAT(complaint({{"max_restarts", "2"}, {"record", "a.rec"}}),
               AllOf(HasSubstr("--max-restarts=2: a run with --record ends"),
                     HasSubstr("drop one of the two")));
+  EXPECT_THAT(complaint({{"checkpoint_every", "5"}, {"max_restarts", "2"}, {"record", "a.rec"}}),
+              HasSubstr("--max-restarts=2: a run that begins again cannot be recorded"));
   EXPECT_THAT(complaint({{"algorithm", "allreduce"}, {"max_restarts", "2"}}),
               HasSubstr("--max-restarts: nobody can come into a run of --algorithm=allreduce"));
   EXPECT_TRUE(CheckFailurePolicy(ConfigWith({}), {}).ok());

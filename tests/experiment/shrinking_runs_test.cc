@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -119,7 +120,7 @@ TEST(ShrinkingRuns, DoAllThatWasPlannedWithoutRounds) {
   const MortalResult whole = RunMortals({{"algorithm", "adpsgd"}}, folder.File("whole"));
   const MortalResult result =
       RunMortals({{"algorithm", "adpsgd"},
-                  {"chaos", "kill:rank=0:at=round:25,kill:rank=3:at=round:45,kill:rank=5:at=50ms"}},
+                  {"chaos", "kill:rank=1:at=round:25,kill:rank=3:at=round:45,kill:rank=5:at=50ms"}},
                  folder.File("run"));
   ASSERT_TRUE(whole.summary.ok()) << whole.summary.status();
   ASSERT_TRUE(result.summary.ok()) << result.summary.status();
@@ -128,6 +129,21 @@ TEST(ShrinkingRuns, DoAllThatWasPlannedWithoutRounds) {
   EXPECT_EQ(result.epochs, whole.epochs);
   EXPECT_GT(*result.summary->simulated_time_s, 1.2 * *whole.summary->simulated_time_s);
   EXPECT_NEAR(*result.summary->test_accuracy, *whole.summary->test_accuracy, 0.05);
+}
+
+// As real ones: who else counts the steps, or has the model?
+TEST(ShrinkingRuns, EndWithWhomNobodyReplaces) {
+  const ScratchFolder folder;
+  int run = 0;
+  for (const auto& [algorithm, chaos] :
+       std::vector<std::pair<std::string, std::string>>{{"adpsgd", "kill:rank=0:at=round:25"},
+                                                        {"ps:async", "kill:rank=0:at=round:25"},
+                                                        {"ps", "kill:rank=7:at=round:25"},
+                                                        {"ps", "kill:rank=0:at=round:25"}}) {
+    const MortalResult result = RunMortals({{"algorithm", algorithm}, {"chaos", chaos}},
+                                           folder.File(std::to_string(++run)));
+    EXPECT_EQ(FailureOf(result.summary.status()), Failure::kPeerLost) << algorithm << chaos;
+  }
 }
 
 // Who was to send rank 0 a part of the model has died when it would come in.

@@ -36,14 +36,17 @@ void PlayWith(Rank sharing, int64_t largest_growth, const uint8_t* data, size_t 
     line.OnDirective(directive, now);
     CHECK(!over || line.verdict().has_value());
     if (line.roster()) CHECK_EQ(line.roster()->addresses_size(), kNodes);
-    while (const auto limit = line.TakeLimit()) {
-      CHECK(limit->limit() >= 0 && limit->limit() <= kRounds * std::max(sharing, 1));
-      CHECK(limit->growth() >= growth && limit->growth() <= largest_growth);
-      growth = limit->growth();
-    }
-    while (const auto cut = line.TakeCut()) {
-      CHECK(*cut > last_cut && *cut <= kRounds);
-      last_cut = *cut;
+    while (true) {  // in the order in which they came
+      if (const auto limit = line.TakeLimit()) {
+        CHECK(limit->limit() >= 0 && limit->limit() <= kRounds * std::max(sharing, 1));
+        CHECK(limit->growth() >= growth && limit->growth() <= largest_growth);
+        growth = limit->growth();
+      } else if (const auto cut = line.TakeCut()) {
+        CHECK(*cut > last_cut && *cut <= kRounds);
+        last_cut = *cut;
+      } else {
+        break;
+      }
     }
     // What rank 0 says goes to a terminal.
     if (!line.verdict()) continue;

@@ -67,6 +67,7 @@ class CoordinatorRun : public ::testing::Test {
                                             .round_limit = 100,
                                             .resilient = resilient_,
                                             .min_nodes = min_nodes_,
+                                            .workers = workers_,
                                             .role_moves = role_moves_,
                                             .checkpoints = checkpoints_,
                                             .rendezvous_timeout = std::chrono::milliseconds(20000),
@@ -181,6 +182,7 @@ class CoordinatorRun : public ::testing::Test {
   std::vector<std::pair<Rank, Round>> newcomers_;
   std::vector<Round> called_;
   std::optional<std::chrono::milliseconds> min_peer_timeout_;
+  Rank workers_ = 0;
   bool resilient_ = false;
   Rank min_nodes_ = 1;
   bool role_moves_ = false;

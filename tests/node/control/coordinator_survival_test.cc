@@ -126,6 +126,30 @@ TEST_F(CoordinatorSurvival, OfTwoThatLoseEachOtherRankZeroStays) {
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
 }
 
+// Of a worker and a server that lose each other, whoever says so first.
+TEST_F(CoordinatorSurvival, AServerStays) {
+  workers_ = 3;
+  BeginRunning(4);
+  Fail(1, 3, "rank 1 lost rank 3", Failure::kPeerLost);
+  Fail(3, 1, "rank 3 lost rank 1", Failure::kPeerLost);
+  Pass(milliseconds(3000));
+  EXPECT_THAT(lost_, ElementsAre(1));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
+TEST_F(CoordinatorSurvival, AServerThatMostHaveLostOrThatIsDeadEndsTheRun) {
+  workers_ = 4;
+  BeginRunning(5);
+  for (const Rank rank : {0, 1, 2}) Fail(rank, 4, "lost rank 4", Failure::kPeerLost);
+  Pass(milliseconds(3000));
+  EXPECT_THAT(Message(), HasSubstr("rank 4 is a parameter server, and its part of the model is "
+                                   "lost with it"));
+  BeginRunning(5);
+  LoseProcess(4);
+  EXPECT_EQ(Class(), Failure::kPeerLost);
+  EXPECT_THAT(Message(), HasSubstr("rank 4 is a parameter server"));
+}
+
 TEST_F(CoordinatorSurvival, WhomMostHaveLostIsToBlameThoughItIsRankZero) {
   BeginRunning(4);
   for (const Rank rank : {1, 2, 3}) LoseRankZero(rank);

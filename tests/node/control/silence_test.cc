@@ -37,11 +37,23 @@ TEST(SilenceTest, OneLongPauseIsRememberedForAWhile) {
   Silence silence = Heard(seconds(1), 100);
   SteadyTime now = silence.last_heard();
   silence.End(now += seconds(6));
-  for (size_t i = 1; i < Silence::kMeasured; ++i) {
+  for (size_t i = 1; i < Silence::kTurns; ++i) {
     EXPECT_EQ(silence.Limit(kLeast, kMost), seconds(24)) << i;
     silence.End(now += seconds(1));
   }
   silence.End(now += seconds(1));
+  silence.End(now += seconds(1));
+  EXPECT_EQ(silence.Limit(kLeast, kMost), kLeast);
+}
+
+// Measurements are reports, too.
+TEST(SilenceTest, WhoSaysMuchIsRememberedAsLong) {
+  Silence silence = Heard(milliseconds(5), 1000);
+  SteadyTime now = silence.last_heard();
+  silence.End(now += seconds(9));
+  for (int i = 0; i < 6000; ++i) silence.End(now += milliseconds(5));
+  EXPECT_EQ(silence.Limit(kLeast, kMost), kMost) << "half a minute later";
+  for (int i = 0; i < 10000; ++i) silence.End(now += milliseconds(5));
   EXPECT_EQ(silence.Limit(kLeast, kMost), kLeast);
 }
 
