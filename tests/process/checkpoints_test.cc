@@ -119,8 +119,8 @@ TEST(Checkpoints, ARunBeginsAgainWhoeverIsLost) {
     failing.push_back("--max-restarts=2");
     const Ended run = RunGrapevine(failing);
     EXPECT_EQ(run.exit_code, 0) << run.output;
-    EXPECT_THAT(run.output, ContainsRegex("all begin again after round (680|660) .1 of "
-                                          "--max-restarts=2"));
+    EXPECT_THAT(run.output,
+                ContainsRegex("all begin again after round [0-9]+ .1 of --max-restarts=2"));
     for (const char* file : {"/model.safetensors", "/checkpoints/round-1500/node-2.safetensors"}) {
       EXPECT_TRUE(FileText(folder.File("lost" + lost) + file) ==
                   FileText(folder.File("whole" + lost) + file))
