@@ -51,8 +51,9 @@ TEST_P(Survival, TheOthersTrainToTheEnd) {
   command.push_back(std::string("--chaos=kill:rank=1:at=round:") + (rounds ? "119" : "7"));
   const Ended run = RunGrapevine(command);
   ASSERT_EQ(run.exit_code, 0) << run.output;
-  EXPECT_THAT(run.output, AllOf(ContainsRegex("rank 2 .*; 3 of 4 nodes go on"),
-                                ContainsRegex("rank 1 .*; 2 of 4 nodes go on")));
+  EXPECT_THAT(run.output, AllOf(ContainsRegex("rank 2 .*; [23] of 4 nodes go on"),
+                                ContainsRegex("rank 1 .*; [23] of 4 nodes go on"),
+                                HasSubstr("; 2 of 4 nodes go on")));
   const auto summary = SummaryOf(folder.File("run"));
   const auto expected = SummaryOf(folder.File("whole"));
   EXPECT_EQ(summary.at("rounds"), 120);
