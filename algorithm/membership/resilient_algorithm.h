@@ -60,6 +60,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   absl::Status On(const Event& event, Host& host) override;
   absl::Status VisitState(StateVisitor& state, Host& host) override;
   bool gives_way() const override { return instance_ != nullptr && instance_->gives_way(); }
+  bool takes_leave() const override { return instance_ != nullptr && instance_->takes_leave(); }
   // All that makes an instance give way to the next, and what those who are behind ask.
   bool MustHear(const Event& event) const override;
   Round round() const override { return instance_ ? instance_->round() : view_.from; }

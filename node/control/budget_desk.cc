@@ -38,7 +38,7 @@ void BudgetDesk::Leave(Rank rank) {
   if (rank < options_.workers) {
     for (const Rank moved : budget_.Leave(rank)) TellLimit(moved);
   }
-  Advance();
+  Hold(true);
 }
 
 void BudgetDesk::Hold(bool held) {

@@ -58,7 +58,7 @@ class BudgetDesk {
   absl::Status OnSteps(Rank rank, const control::Steps& report);
 
   // `rank`, which has not left before, is out of the run: the others share what it has not done,
-  // and nobody waits for it.
+  // and nobody waits for it. Members change with that: the desk is held up (Hold).
   void Leave(Rank rank);
   // While it is held up, as when members change, nobody is told to measure, and the run does not
   // end: of what is measured all are to know whose it is.

@@ -1010,10 +1010,7 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
   for (auto& [rank, member] : members_) member.moved = now_;
   output_.lost.push_back(lost);
   agreement_->Lose(lost);
-  if (desk_) {
-    desk_->Hold(true);
-    desk_->Leave(lost);
-  }
+  if (desk_) desk_->Leave(lost);
   TellDecrees();
   TellIfAllDone();
 }

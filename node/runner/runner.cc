@@ -332,7 +332,8 @@ absl::Status Runner::On(const Mailbox::ViewAgreed& agreed) {
   views_.push_back(agreed);
   const View& view = *agreed.view;
   LeaveOutOthersThan(view);
-  if (algorithm_->gives_way()) DialMembers(view);
+  // Who takes leave has to do with the same nodes as before.
+  if (algorithm_->gives_way() && !algorithm_->takes_leave()) DialMembers(view);
   if (agreed.again && shown_ && shown_->round == *agreed.again) {
     assembly_->Add({shown_->round, shown_->model, agreed.view, agreed.lead});
   }

@@ -343,11 +343,10 @@ absl::Status CheckSurvivors(const ResolvedConfig& resolved) {
                                    " nodes (--nodes); no more can be left"));
   }
   if (config.on_failure() != "end") return absl::OkStatus();
-  for (const char* field : {"min_nodes", "max_restarts", "join"}) {
-    const bool given = field == std::string_view("min_nodes") ? config.min_nodes() != 1
-                       : field == std::string_view("join")
-                           ? config.join()
-                           : config.max_restarts() != 0 && !config.has_checkpoint_every();
+  const bool restarts = config.max_restarts() != 0 && !config.has_checkpoint_every();
+  const std::pair<const char*, bool> asked[] = {
+      {"min_nodes", config.min_nodes() != 1}, {"max_restarts", restarts}, {"join", config.join()}};
+  for (const auto& [field, given] : asked) {
     if (!given) continue;
     return UsageError(absl::StrCat(Culprit(resolved, field),
                                    ": with --on-failure=", config.on_failure(),
