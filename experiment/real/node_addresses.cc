@@ -54,7 +54,7 @@ std::string Listening(const std::string& master) {
 }
 
 // Records the identity in the configuration, with its origins.
-void Note(const NodeIdentity& identity, ResolvedConfig* resolved) {
+void NoteIdentity(const NodeIdentity& identity, ResolvedConfig* resolved) {
   const auto set = [resolved](const std::string& field, const std::string& origin) {
     if (resolved->OriginOf(field).where == origin) return;
     resolved->origins[field] = {Source::kEnvironment, origin};
@@ -124,7 +124,7 @@ absl::StatusOr<NodeIdentity> IdentifyNode(const CoordinatorPlace& place, Resolve
                                    identity.world_size.origin, " says ", identity.world_size.value,
                                    "; leave --nodes out, or make them agree"));
   }
-  Note(identity, resolved);
+  NoteIdentity(identity, resolved);
   return identity;
 }
 

@@ -22,8 +22,8 @@ using std::chrono::steady_clock;
 
 // Waits end by a notification; the deadline only bounds a lost one.
 constexpr milliseconds kMaxWait{1000};
-constexpr milliseconds kMinPause{10};
-constexpr milliseconds kMaxPause{500};
+constexpr milliseconds kMinProbePause{10};
+constexpr milliseconds kMaxProbePause{500};
 constexpr milliseconds kPatience{500};
 
 using Resolved = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -174,7 +174,7 @@ void PortWatch::Run() {
       mutex_.lock();
     }
     if (watched_ != watched) continue;  // there is another to be tried at once
-    pause_ = std::clamp(2 * pause_, kMinPause, kMaxPause);
+    pause_ = std::clamp(2 * pause_, kMinProbePause, kMaxProbePause);
     const auto until = steady_clock::now() + pause_;
     while (!stopped_ && watched_ == watched && steady_clock::now() < until) {
       changed_.WaitUntil(mutex_, until);

@@ -16,8 +16,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kAnswer{2000};  // that name servers, and all addresses, are given for one
-constexpr milliseconds kRetry{500};
+constexpr milliseconds kNamesAnswer{
+    2000};  // that name servers, and all addresses, are given for one
+constexpr milliseconds kNamesRetry{500};
 
 }  // namespace
 
@@ -47,7 +48,7 @@ DnsDiscovery::DnsDiscovery(HostAddress name, CoordinatorProbe probe, Resolver re
 absl::StatusOr<std::vector<HostAddress>> DnsDiscovery::Resolve(Deadline deadline) {
   (void)calls_.Run([resolved = resolved_, resolver = resolver_,
                     name = name_.host] { resolved->Put(resolver(name)); },
-                   Soon(deadline, kAnswer));
+                   Soon(deadline, kNamesAnswer));
   const absl::StatusOr<std::vector<std::string>> hosts = resolved_->Take();
   if (!hosts.ok()) {
     return absl::UnavailableError(absl::StrCat(
@@ -64,7 +65,7 @@ absl::StatusOr<FoundCoordinator> DnsDiscovery::Look(Deadline deadline) {
   ASSIGN_OR_RETURN(const std::vector<HostAddress> addresses, Resolve(deadline));
   const ProbeAnswer answer =
       probe_({.addresses = addresses, .service = kCoordinatorService, .certified_name = name_.host},
-             Soon(deadline, kAnswer));
+             Soon(deadline, kNamesAnswer));
   if (answer.coordinator) return FoundCoordinator{*answer.coordinator, name_.host};
   return absl::UnavailableError(absl::StrCat(
       "none of ", addresses.size(), " answers as rank 0 (", answer.why_not,
@@ -78,10 +79,10 @@ absl::StatusOr<FoundCoordinator> DnsDiscovery::Find(Deadline deadline,
     RETURN_IF_ERROR(interrupted());
     absl::StatusOr<FoundCoordinator> found = Look(deadline);
     if (found.ok()) return found;
-    if (steady_clock::now() + kRetry >= deadline) {
+    if (steady_clock::now() + kNamesRetry >= deadline) {
       return RankZeroNotFound(place_, steady_clock::now() - begin, found.status());
     }
-    std::this_thread::sleep_for(kRetry);
+    std::this_thread::sleep_for(kNamesRetry);
   }
 }
 

@@ -38,7 +38,7 @@ constexpr auto kWaitedForMembers = [](auto& record, auto&& visit) {
   visit("seconds", record.seconds);
 };
 
-constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
+constexpr auto kStatisticsMembers = [](auto& record, auto&& visit) {
   visit("rank", record.rank);
   visit("steps", record.steps);
   visit("gradient_s", record.gradient_s);
@@ -73,7 +73,7 @@ Json List(const std::vector<WaitedFor>& waits) {
 }
 
 Json Node(const NodeStatistics& node) {
-  Json json = ToJson(node, kNodeMembers);
+  Json json = ToJson(node, kStatisticsMembers);
   json["waited_for"] = List(node.waited_for);
   return json;
 }

@@ -20,6 +20,11 @@ namespace grapevine {
 // A slot that the caller chooses; small numbers, reused once a flow has ended.
 using FlowId = uint32_t;
 
+// One number for each connection.
+inline uint64_t ConnectionKey(Rank from, Rank to) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(from)) << 32 | static_cast<uint32_t>(to);
+}
+
 struct Flow {
   Rank from = 0;
   Rank to = 0;

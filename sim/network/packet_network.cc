@@ -14,10 +14,6 @@ constexpr int64_t kAnswerBytes = 26;
 // Segments for which a receiver sends one acknowledgement.
 constexpr uint32_t kAcknowledged = 2;
 
-uint64_t Key(Rank from, Rank to) {
-  return static_cast<uint64_t>(static_cast<uint32_t>(from)) << 32 | static_cast<uint32_t>(to);
-}
-
 }  // namespace
 
 PacketNetwork::PacketNetwork(Rank nodes, const PacketOptions& options, AlarmClock* clock)
@@ -35,13 +31,13 @@ Nanoseconds PacketNetwork::Duration(int64_t bytes) const {
 
 uint32_t PacketNetwork::ConnectionOf(Rank from, Rank to) {
   const auto [found, first] =
-      by_ranks_.try_emplace(Key(from, to), static_cast<uint32_t>(connections_.size()));
+      by_ranks_.try_emplace(ConnectionKey(from, to), static_cast<uint32_t>(connections_.size()));
   if (first) connections_.emplace_back(from, to, control_);
   return found->second;
 }
 
 int64_t PacketNetwork::window(Rank from, Rank to) const {
-  return connections_[by_ranks_.at(Key(from, to))].window.segments();
+  return connections_[by_ranks_.at(ConnectionKey(from, to))].window.segments();
 }
 
 void PacketNetwork::Start(FlowId id, const Flow& flow, Nanoseconds now) {

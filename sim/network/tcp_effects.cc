@@ -13,7 +13,7 @@
 namespace grapevine {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 // A binomial with at least this many expected successes is drawn as a normal.
 constexpr double kManySuccesses = 30;
 
@@ -109,7 +109,7 @@ Nanoseconds TcpEffects::SlowStartDelay(int64_t bytes, double rate, Nanoseconds r
 }
 
 double TcpEffects::MathisRate(double loss, Nanoseconds round_trip) {
-  if (loss <= 0 || round_trip <= 0) return kInfinity;
+  if (loss <= 0 || round_trip <= 0) return kUnlimited;
   return static_cast<double>(kSegment) / static_cast<double>(round_trip) * std::sqrt(1.5 / loss);
 }
 

@@ -29,6 +29,7 @@
 #include "run/config/config_resolve.h"
 #include "run/records/metrics.h"
 #include "run/records/run_directory.h"
+#include "tests/experiment/checkpointed_runs.h"
 #include "tests/experiment/synchronous_specs.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
@@ -40,36 +41,6 @@ namespace {
 using ::testing::AllOf;
 using testing::FileText;
 using ::testing::HasSubstr;
-using Settings = std::map<std::string, std::string>;
-
-absl::StatusOr<std::unique_ptr<Experiment>> ExperimentOf(Settings settings) {
-  settings.insert({{"nodes", "4"},
-                   {"model", "softmax"},
-                   {"data", "synthetic:train=256:test=64"},
-                   {"batch", "8"},
-                   {"compute", "1us"},
-                   {"rounds", "9"},
-                   {"log_every", "1"},
-                   {"eval_every", "0.5"},
-                   {"checkpoint_every", "2"}});
-  const auto resolved = ResolveConfig({.flags = settings});
-  if (!resolved.ok()) return resolved.status();
-  return Experiment::Build(resolved->config);
-}
-
-absl::StatusOr<Summary> Simulate(const std::string& run, const Settings& settings) {
-  std::filesystem::create_directories(run);
-  const auto experiment = ExperimentOf(settings);
-  if (!experiment.ok()) return experiment.status();
-  return SimulatedRun(experiment->get(), {.run_directory = run}).Run();
-}
-
-absl::StatusOr<Summary> Train(const std::string& run, const Settings& settings) {
-  std::filesystem::create_directories(run);
-  const auto experiment = ExperimentOf(settings);
-  if (!experiment.ok()) return experiment.status();
-  return RunInThreads(**experiment, {.run_directory = run});
-}
 
 // A copy of a run of 4 nodes that goes on with others.
 Settings GoingOn(const std::string& from, Round round, int nodes, Settings settings = {}) {
@@ -149,7 +120,7 @@ TEST(OtherNodes, BeginAtTheMeanWhateverTheirNumbersAndTheRound) {
     settings["planned_nodes"] = settings["nodes"];
     settings["nodes"] = absl::StrCat(others);
     settings["resume"] = checkpoint.path;
-    const auto experiment = ExperimentOf(settings);
+    const auto experiment = CheckpointedExperiment(settings);
     ASSERT_TRUE(experiment.ok()) << experiment.status();
     const auto begun = MeanOf(checkpoint, **experiment);
     ASSERT_TRUE(begun.ok()) << begun.status();
@@ -276,7 +247,7 @@ TEST(OtherNodes, AreTakenByTheMeanOfThePartsWhereThereIsNoAveragedModel) {
   const ScratchFolder folder;
   ASSERT_TRUE(Simulate(folder.path(), {}).ok());
   Checkpoint checkpoint = *FindCheckpoint(CheckpointPath(folder.path(), 6));
-  const auto experiment = ExperimentOf(GoingOn(folder.path(), 6, 3));
+  const auto experiment = CheckpointedExperiment(GoingOn(folder.path(), 6, 3));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   const SharedVector model = *MeanOf(checkpoint, **experiment);
   checkpoint.manifest.clear_model();
@@ -294,7 +265,7 @@ TEST(OtherNodes, RefuseWhatIsTornOrMissing) {
   ASSERT_TRUE(Simulate(folder.path(), {}).ok());
   const Checkpoint checkpoint = *FindCheckpoint(CheckpointPath(folder.path(), 8));
   const Settings settings = GoingOn(folder.path(), 8, 3);
-  const auto experiment = ExperimentOf(settings);
+  const auto experiment = CheckpointedExperiment(settings);
   const std::string metrics = FileText(folder.File("metrics.jsonl"));
   const std::string model = ModelPartPath(checkpoint.path), bytes = FileText(model);
   const std::string remedy = "the checkpoint of round 8 is damaged, go on from the one before it";
@@ -332,17 +303,19 @@ TEST(OtherNodes, KeepTheOtherSettingsAndThePlan) {
   const ScratchFolder folder;
   ASSERT_TRUE(Simulate(folder.path(), {{"topology", "torus:2x2"}}).ok());
   Settings settings = GoingOn(folder.path(), 8, 6, {{"topology", "torus:2x3"}});
-  EXPECT_TRUE(CheckGoesOn(**ExperimentOf(settings)).ok()) << "a graph of 6 nodes is another one";
+  EXPECT_TRUE(CheckGoesOn(**CheckpointedExperiment(settings)).ok())
+      << "a graph of 6 nodes is another one";
   settings["lr"] = "0.5";
-  EXPECT_THAT(Refusal(CheckGoesOn(**ExperimentOf(settings)).status(), Failure::kUsage),
+  EXPECT_THAT(Refusal(CheckGoesOn(**CheckpointedExperiment(settings)).status(), Failure::kUsage),
               HasSubstr("--lr was "));
   settings.erase("lr");
   settings.erase("planned_nodes");
-  EXPECT_THAT(Refusal(CheckGoesOn(**ExperimentOf(settings)).status(), Failure::kUsage),
+  EXPECT_THAT(Refusal(CheckGoesOn(**CheckpointedExperiment(settings)).status(), Failure::kUsage),
               HasSubstr("the run was planned for 4 nodes, and is for 6 (add --planned-nodes=4 to "
                         "go on with 6)"));
   settings["nodes"] = "4";
-  EXPECT_FALSE(ExperimentOf(settings).ok() && CheckGoesOn(**ExperimentOf(settings)).ok())
+  EXPECT_FALSE(CheckpointedExperiment(settings).ok() &&
+               CheckGoesOn(**CheckpointedExperiment(settings)).ok())
       << "the same nodes have the same graph";
 }
 
@@ -352,8 +325,9 @@ TEST(OtherNodes, HaveAGraphOfTheirOwn) {
   const std::string run = folder.File("run");
   const Settings settings{{"topology", "file:" + graph}};
   ASSERT_TRUE(Simulate(run, settings).ok());
-  EXPECT_THAT(Refusal(ExperimentOf(GoingOn(run, 8, 6, settings)).status(), Failure::kUsage),
-              HasSubstr("--topology=file:"));
+  EXPECT_THAT(
+      Refusal(CheckpointedExperiment(GoingOn(run, 8, 6, settings)).status(), Failure::kUsage),
+      HasSubstr("--topology=file:"));
 }
 
 TEST(OtherNodes, AreAskedForInResolvedSettings) {
@@ -400,7 +374,7 @@ TEST(LostNodes, LeaveCheckpointsOfTheLiving) {
   EXPECT_EQ(last.manifest.history_size(), 2);
   EXPECT_GT(last.manifest.lost_bytes_sent(), 0);
   EXPECT_FALSE(std::filesystem::exists(NodePartPath(last.path, 3)));
-  const auto experiment = ExperimentOf(settings);
+  const auto experiment = CheckpointedExperiment(settings);
   const std::vector<double> mean = MeanOfParts(last, MembersOf(last.manifest));
   EXPECT_LT(LargestDifference(ModelIn(last.path, **experiment), mean), 1e-6);
   const auto summary = ReadSummary(folder.path());

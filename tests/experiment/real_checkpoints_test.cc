@@ -22,6 +22,7 @@
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/config/config_resolve.h"
 #include "run/records/metrics.h"
+#include "tests/experiment/checkpointed_runs.h"
 #include "tests/experiment/synchronous_specs.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
@@ -32,38 +33,8 @@ namespace {
 
 using testing::FileText;
 using ::testing::HasSubstr;
-using Flags = std::map<std::string, std::string>;
 
 constexpr Rank kNodes = 4;
-
-std::unique_ptr<Experiment> Checkpointed(Flags flags) {
-  flags.insert({{"nodes", absl::StrCat(kNodes)},
-                {"model", "softmax"},
-                {"data", "synthetic:train=256:test=64"},
-                {"batch", "8"},
-                {"optimizer", "adam"},
-                {"log_every", "1"},
-                {"eval_every", "0.5"},
-                {"checkpoint_every", "2"},
-                {"compute", "1us"}});
-  if (!flags.contains("epochs")) flags.insert({"rounds", "9"});
-  const auto resolved = ResolveConfig({.flags = flags});
-  EXPECT_TRUE(resolved.ok()) << resolved.status();
-  auto experiment = Experiment::Build(resolved->config);
-  EXPECT_TRUE(experiment.ok()) << experiment.status();
-  return *std::move(experiment);
-}
-
-absl::StatusOr<Summary> Train(const std::string& run, const Flags& flags) {
-  std::filesystem::create_directories(run);
-  return RunInThreads(*Checkpointed(flags), {.run_directory = run});
-}
-
-absl::StatusOr<Summary> Simulate(const std::string& run, const Flags& flags) {
-  std::filesystem::create_directories(run);
-  const auto experiment = Checkpointed(flags);
-  return SimulatedRun(experiment.get(), {.run_directory = run}).Run();
-}
 
 std::string WithoutTimes(const std::string& run) {
   std::string text;
@@ -106,7 +77,7 @@ class RealCheckpoints : public ::testing::TestWithParam<std::string> {
     if (!rule.empty()) flags_["optimizer"] = rule;
   }
   const ScratchFolder folder_;
-  Flags flags_;
+  Settings flags_;
 };
 
 TEST_P(RealCheckpoints, AreASimulatedRunsAndARunGoesOnFromThem) {
@@ -136,9 +107,9 @@ INSTANTIATE_TEST_SUITE_P(Registered, RealCheckpoints, ::testing::ValuesIn(Synchr
 // All nodes, not only rank 0, need to know how the batch had grown.
 TEST(RealRuns, KeepTheCourseThatEvaluationsHaveSet) {
   const ScratchFolder folder;
-  Flags flags{{"batch_schedule", "plateau:factor=2:patience=1:threshold=0.9:most=3"},
-              {"eval_every", "0.25"},
-              {"epochs", "2"}};
+  Settings flags{{"batch_schedule", "plateau:factor=2:patience=1:threshold=0.9:most=3"},
+                 {"eval_every", "0.25"},
+                 {"epochs", "2"}};
   const std::string whole = folder.File("whole"), stopped = folder.File("stopped");
   const auto summary = Train(whole, flags);
   ASSERT_TRUE(summary.ok()) << summary.status();
@@ -179,7 +150,7 @@ class TimedCheckpoints : public ::testing::TestWithParam<const char*> {};
 TEST_P(TimedCheckpoints, ChangeNoBitAndARunGoesOnFromThem) {
   const ScratchFolder folder;
   const std::string whole = folder.File("whole"), timed = folder.File("timed");
-  Flags flags{{"algorithm", GetParam()}, {"rounds", "600"}, {"checkpoint_every", "600"}};
+  Settings flags{{"algorithm", GetParam()}, {"rounds", "600"}, {"checkpoint_every", "600"}};
   ASSERT_TRUE(Train(whole, flags).ok());
   flags["checkpoint_every"] = "1ns";
   const auto summary = Train(timed, flags);
@@ -219,7 +190,7 @@ TEST(RealRuns, RefuseADamagedPartWithItsRank) {
 
 TEST(RealRuns, LeaveNoCheckpointThatNobodyGoesOnFrom) {
   const ScratchFolder folder;
-  Flags flags{{"target_accuracy", "0.01"}};
+  Settings flags{{"target_accuracy", "0.01"}};
   const auto met = Train(folder.path(), flags);
   ASSERT_TRUE(met.ok()) << met.status();
   for (const auto& entry : std::filesystem::directory_iterator(folder.File("checkpoints"))) {

@@ -23,6 +23,7 @@
 #include "experiment/simulated/simulated_run.h"
 #include "run/config/config_resolve.h"
 #include "run/records/metrics.h"
+#include "tests/experiment/checkpointed_runs.h"
 #include "tests/experiment/synchronous_specs.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
@@ -34,25 +35,12 @@ namespace {
 using ::testing::AllOf;
 using testing::FileText;
 using ::testing::HasSubstr;
-using Settings = std::map<std::string, std::string>;
 
 constexpr Round kRounds = 9, kStopped = 5;
 
 absl::StatusOr<std::unique_ptr<Experiment>> Checkpointing(Settings settings) {
-  settings.insert({{"nodes", "4"},
-                   {"model", "softmax"},
-                   {"compute", "1ms"},
-                   {"batch", "8"},
-                   {"optimizer", "adam"},
-                   {"log_every", "1"},
-                   {"eval_every", "0.5"},
-                   {"checkpoint_every", "2"},
-                   {"seed", "1"}});
-  if (!settings.contains("epochs")) settings.insert({"rounds", absl::StrCat(kRounds)});
-  if (settings["model"] == "softmax") settings.insert({"data", "synthetic:train=256:test=64"});
-  const auto resolved = ResolveConfig({.flags = settings});
-  if (!resolved.ok()) return resolved.status();
-  return Experiment::Build(resolved->config);
+  settings.insert({{"compute", "1ms"}, {"seed", "1"}});
+  return CheckpointedExperiment(settings);
 }
 
 // Until `stop` is measured, if it is given.

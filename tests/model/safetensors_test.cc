@@ -25,7 +25,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-ReplicaLayout Layout() {
+ReplicaLayout ConvolutionLayout() {
   ReplicaLayout layout;
   layout.AddParameter("conv.weight", {2, 1, 3});
   layout.AddParameter("conv.bias", {2});
@@ -68,7 +68,7 @@ TEST(SafetensorsTest, WritesTheBytesOfTheFormat) {
 
 TEST(SafetensorsTest, ReadsWhatItWrote) {
   const ScratchFolder folder;
-  const ReplicaLayout layout = Layout();
+  const ReplicaLayout layout = ConvolutionLayout();
   const std::vector<float> replica = Replica(layout);
   const SafetensorsMetadata metadata = {{"topology", "ring \"8\""}, {"model", "tiny"}};
   ASSERT_TRUE(WriteSafetensors(folder.File("m"), layout, replica.data(), metadata).ok());
@@ -90,13 +90,13 @@ TEST(SafetensorsTest, LoadsTensorsInAnotherOrder) {
   const std::vector<float> replica = Replica(reversed);
   ASSERT_TRUE(WriteSafetensors(folder.File("m"), reversed, replica.data(), {}).ok());
   std::vector<float> loaded(replica.size());
-  ASSERT_TRUE(Safetensors::Open(folder.File("m"))->Load(Layout(), loaded.data()).ok());
+  ASSERT_TRUE(Safetensors::Open(folder.File("m"))->Load(ConvolutionLayout(), loaded.data()).ok());
   EXPECT_THAT(loaded, ::testing::ElementsAre(4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 2.5, 3.5, 0.5, 1.5));
 }
 
 TEST(SafetensorsTest, FilesOfOtherModelsAreRefusedByTensor) {
   const ScratchFolder folder;
-  const ReplicaLayout layout = Layout();
+  const ReplicaLayout layout = ConvolutionLayout();
   ASSERT_TRUE(WriteSafetensors(folder.File("m"), layout, Replica(layout).data(), {}).ok());
   const absl::StatusOr<Safetensors> file = Safetensors::Open(folder.File("m"));
   ASSERT_TRUE(file.ok()) << file.status();
@@ -289,7 +289,7 @@ TEST(SafetensorsTest, OtherIntegersAreNoWeights) {
 
 TEST(SafetensorsTest, EveryTruncationIsRefused) {
   const ScratchFolder folder;
-  const ReplicaLayout layout = Layout();
+  const ReplicaLayout layout = ConvolutionLayout();
   ASSERT_TRUE(
       WriteSafetensors(folder.File("m"), layout, Replica(layout).data(), {{"a", "b"}}).ok());
   const std::string whole = ReadAll(folder.File("m"));
@@ -300,7 +300,7 @@ TEST(SafetensorsTest, EveryTruncationIsRefused) {
 }
 
 TEST(SafetensorsTest, UnwritablePathsAreOutputErrorsAndMissingOnesInputErrors) {
-  const ReplicaLayout layout = Layout();
+  const ReplicaLayout layout = ConvolutionLayout();
   const absl::Status status =
       WriteSafetensors("/nonexistent/m", layout, Replica(layout).data(), {});
   EXPECT_EQ(FailureOf(status), Failure::kOutput);

@@ -21,7 +21,7 @@ namespace grapevine::testing {
 namespace {
 
 constexpr Round kMortalRounds = 60;
-constexpr int64_t kMegabyte = 250'000;  // 1 MB
+constexpr int64_t kReplica = 250'000;  // 1 MB
 
 // All whose nodes can go on.
 std::vector<std::string> Mortal() {
@@ -50,7 +50,7 @@ struct MortalRun {
   SimObserver* observer = nullptr;
 
   FixedComputeTime compute = FixedComputeTime(kGradient);
-  PhantomVectors vectors = PhantomVectors(kMegabyte, /*step_vectors=*/4);
+  PhantomVectors vectors = PhantomVectors(kReplica, /*step_vectors=*/4);
   std::shared_ptr<const Mixing> whole = nullptr;
   std::unique_ptr<ViewMixing> mixings = nullptr;
   std::unique_ptr<Simulation> simulation = nullptr;

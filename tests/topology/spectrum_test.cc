@@ -30,7 +30,7 @@ Spectrum Of(const std::string& topology, Rank n, const std::string& mixing = "me
 
 double Rho(const std::string& topology, Rank n) { return Of(topology, n).rho; }
 
-Eigen::MatrixXd Matrix(const Mixing& mixing, Round round) {
+Eigen::MatrixXd RoundMatrix(const Mixing& mixing, Round round) {
   const Rank n = mixing.topology().size();
   Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(n, n);
   MixingRow row;
@@ -44,9 +44,9 @@ Eigen::MatrixXd Matrix(const Mixing& mixing, Round round) {
 
 // W_{period-1} ... W_0.
 Eigen::MatrixXd PeriodMatrix(const Mixing& mixing) {
-  Eigen::MatrixXd product = Matrix(mixing, 0);
+  Eigen::MatrixXd product = RoundMatrix(mixing, 0);
   for (Round round = 1; round < mixing.topology().period(); ++round) {
-    product = Matrix(mixing, round) * product;
+    product = RoundMatrix(mixing, round) * product;
   }
   return product;
 }
@@ -136,7 +136,7 @@ TEST(SpectrumTest, StaticExponential) {
 }
 
 TEST(SpectrumTest, StaticExponentialIsNormalNotSymmetric) {
-  const Eigen::MatrixXd w = Matrix(*Make("exponential", 7), 0);
+  const Eigen::MatrixXd w = RoundMatrix(*Make("exponential", 7), 0);
   EXPECT_GT((w - w.transpose()).norm(), 0.1);
   EXPECT_LT((w * w.transpose() - w.transpose() * w).norm(), 1e-14);
 }
@@ -164,8 +164,8 @@ TEST(SpectrumTest, OnePeerExponentialIsExactAfterAPeriodOnPowersOfTwoOnly) {
 
 TEST(SpectrumTest, OnePeerExponentialIsExactInAnyOrder) {
   const auto mixing = Make("one-peer-exponential", 16);
-  const Eigen::MatrixXd product =
-      Matrix(*mixing, 1) * Matrix(*mixing, 3) * Matrix(*mixing, 0) * Matrix(*mixing, 2);
+  const Eigen::MatrixXd product = RoundMatrix(*mixing, 1) * RoundMatrix(*mixing, 3) *
+                                  RoundMatrix(*mixing, 0) * RoundMatrix(*mixing, 2);
   EXPECT_LT((product - Eigen::MatrixXd::Constant(16, 16, 1.0 / 16)).norm(), 1e-14);
 }
 
@@ -217,7 +217,7 @@ TEST(SpectrumTest, ClosedFormsAreTheEigenvaluesOfTheMatrix) {
           ASSERT_TRUE(spectrum.ok()) << spectrum.status();
           EXPECT_EQ(spectrum->method, Spectrum::Method::kClosedForm);
           EXPECT_EQ(spectrum->eigenvalues[0], 1.0);
-          ExpectEigenvaluesOf(Matrix(*mixing, round), *spectrum);
+          ExpectEigenvaluesOf(RoundMatrix(*mixing, round), *spectrum);
         }
         if (mixing->topology().period() == 0) continue;
         const auto product = PeriodSpectrum(*mixing);
@@ -235,7 +235,7 @@ TEST(SpectrumTest, WithoutAClosedFormEigenFindsTheWholeSpectrum) {
     ASSERT_TRUE(spectrum.ok()) << spectrum.status();
     EXPECT_EQ(spectrum->method, Spectrum::Method::kDense);
     EXPECT_NEAR(std::abs(spectrum->eigenvalues[0] - 1.0), 0, 1e-12);
-    ExpectEigenvaluesOf(Matrix(*mixing, 0), *spectrum);
+    ExpectEigenvaluesOf(RoundMatrix(*mixing, 0), *spectrum);
     EXPECT_LT(spectrum->rho, 1);
   }
 }
