@@ -138,6 +138,7 @@ CoordinatorOptions NodeSession::Coordination(std::optional<SuccessionOptions> su
           .resumed = options_.resumed,
           .resilient = options_.resilient,
           .min_nodes = options_.min_nodes,
+          .waits = options_.waits,
           .workers = options_.workers,
           .role_moves = role() != nullptr,
           .elapsed = succession ? Clock::now() - began_

@@ -29,8 +29,18 @@ void ViewAgreement::Admit(Member member) {
   if (!asking_) Ask();
 }
 
-void ViewAgreement::Agree(Round latest) {
-  const Round from = std::max(view_.from, latest + 1);
+Round ViewAgreement::Next() const {
+  Round next = view_.from;
+  for (const auto& [member, round] : promised_) next = std::max(next, round + 1);
+  return next;
+}
+
+bool ViewAgreement::Lacks() const {
+  return living_ == view_.members && living_.size() + coming_.size() < least_ && Next() < limit_;
+}
+
+void ViewAgreement::Agree() {
+  const Round from = Next();
   if (from >= limit_) {
     declined_.insert(declined_.end(), coming_.begin(), coming_.end());
     for (const Member member : std::exchange(coming_, {})) waiting_.erase(member);
@@ -63,19 +73,20 @@ absl::Status ViewAgreement::OnPromise(Member member, uint32_t ballot, Round roun
     return absl::InvalidArgumentError(absl::StrCat("answers ballot ", ballot, " with round ", round,
                                                    " and with round ", answer->second));
   }
-  if (promised_.size() < living_.size()) return absl::OkStatus();
-  const Round latest = std::ranges::max_element(promised_, {}, [](const auto& answer) {
-                         return answer.second;
-                       })->second;
-  Agree(latest);
+  if (Answered() && !Lacks()) Agree();
   return absl::OkStatus();
 }
 
 // Who has waited for a view without itself may come in with the one after that.
+bool ViewAgreement::MustAsk() const {
+  if (living_.empty()) return false;
+  if (asking_) return waits() && waiting_.size() > coming_.size();
+  return !waiting_.empty() || (living_.size() < least_ && view_.from < limit_);
+}
+
 std::optional<ViewAgreement::Decree> ViewAgreement::Take() {
-  std::optional<Decree> decree = std::exchange(decree_, std::nullopt);
-  if (!asking_ && !waiting_.empty()) Ask();
-  return decree;
+  if (!decree_ && MustAsk()) Ask();
+  return std::exchange(decree_, std::nullopt);
 }
 
 }  // namespace grapevine

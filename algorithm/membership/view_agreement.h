@@ -15,6 +15,10 @@
 // itself, and begins at the new view's first round; where the run has no such round, it is
 // declined.
 //
+// Where fewer than `least` are left, the others wait for members to come in (`--on-failure=wait`):
+// the question is opened again at once, so that nobody begins a round past its answer, and stays
+// open until as many would be in, or no round is left for newcomers.
+//
 // Members lost meanwhile open the question anew, under a ballot of its own; late answers to an
 // earlier one count for nothing. A view may follow another before everybody has reached the
 // first: views have epochs, and rounds never fall.
@@ -44,9 +48,13 @@ class ViewAgreement {
 
   // `first`: all members, from the first round on. No member begins a round at or past `limit`.
   // `ballot`: the last that any member has heard of, where somebody else has asked before; `first`
-  // is then the last view that was agreed upon.
-  ViewAgreement(View first, Round limit, uint32_t ballot = 0)
-      : limit_(limit), view_(std::move(first)), living_(view_.members), ballot_(ballot) {}
+  // is then the last view that was agreed upon. `least`: with fewer members they wait for more.
+  ViewAgreement(View first, Round limit, Member least = 0, uint32_t ballot = 0)
+      : limit_(limit),
+        least_(static_cast<size_t>(least)),
+        view_(std::move(first)),
+        living_(view_.members),
+        ballot_(ballot) {}
 
   // The run has got longer.
   void Extend(Round limit) { limit_ = std::max(limit_, limit); }
@@ -70,14 +78,24 @@ class ViewAgreement {
   // Those who are in and not lost, also while they have not agreed. Ascending.
   const std::vector<Member>& living() const { return living_; }
   bool agreed() const { return !asking_; }
+  // Whether all have answered, and wait for members to come in.
+  bool waits() const { return asking_ && Answered() && Lacks(); }
 
  private:
   // Opens the question under a new ballot.
   void Ask();
-  // The answer to it, once all have said how far they may go: `latest` is the furthest.
-  void Agree(Round latest);
+  // Whether it is to be opened though nobody has been lost since.
+  bool MustAsk() const;
+  // The answer to it, once all have said how far they may go.
+  void Agree();
+  bool Answered() const { return promised_.size() == living_.size(); }
+  // The first round that nobody may have begun, once all have answered.
+  Round Next() const;
+  // Whether too few would go on, all of whom know who is lost, and have rounds left.
+  bool Lacks() const;
 
   Round limit_;
+  size_t least_;
   View view_;
   std::vector<Member> living_;
   std::set<Member> waiting_;  // to come in

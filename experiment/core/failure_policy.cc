@@ -19,7 +19,7 @@ std::string KeepsAllNodes(const Config& config) {
 
 // What asks to go on, where --on-failure does not say it.
 std::string AsksToGoOn(const Config& config) {
-  if (config.min_nodes() != 1) return absl::StrCat("--min-nodes=", config.min_nodes());
+  if (config.has_min_nodes()) return absl::StrCat("--min-nodes=", config.min_nodes());
   const bool restarts = config.max_restarts() > 0 && !config.has_checkpoint_every();
   if (restarts) return absl::StrCat("--max-restarts=", config.max_restarts());
   return config.join() ? "--join" : "";
@@ -27,6 +27,7 @@ std::string AsksToGoOn(const Config& config) {
 
 // What asks for newcomers, if anything does.
 std::string WantsNewcomers(const Config& config, const FaultSchedule& faults) {
+  if (WaitsForOthers(config)) return "--on-failure=wait";
   if (config.join()) return "--join";
   if (config.max_restarts() > 0) return "--max-restarts";
   for (const Fault& fault : faults) {
@@ -57,8 +58,15 @@ absl::Status CheckNewcomers(const Config& config, const FaultSchedule& faults) {
 
 }  // namespace
 
+bool WaitsForOthers(const Config& config) { return config.on_failure() == "wait"; }
+
+Rank LeastNodes(const Config& config) {
+  if (config.has_min_nodes()) return config.min_nodes();
+  return WaitsForOthers(config) ? config.nodes() : 1;
+}
+
 bool GoesOnWithoutTheLost(const Config& config) {
-  if (config.on_failure() != "auto") return config.on_failure() == "shrink";
+  if (config.on_failure() != "auto") return config.on_failure() != "end";
   if (!KeepsAllNodes(config).empty()) return false;
   // Where no round means all nodes, one is as good as another.
   const std::string& algorithm = config.algorithm();
@@ -72,8 +80,9 @@ bool BeginsAgain(const Config& config) {
 }
 
 absl::Status CheckFailurePolicy(const Config& config, const FaultSchedule& faults) {
-  const std::string asked =
-      config.on_failure() == "auto" ? AsksToGoOn(config) : "--on-failure=shrink";
+  const std::string asked = config.on_failure() == "auto"
+                                ? AsksToGoOn(config)
+                                : absl::StrCat("--on-failure=", config.on_failure());
   if (BeginsAgain(config) && config.has_record()) {
     return UsageError(absl::StrCat("--max-restarts=", config.max_restarts(),
                                    ": a run that begins again cannot be recorded; drop --record"));

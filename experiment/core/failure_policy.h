@@ -5,6 +5,7 @@
 #define GRAPEVINE_EXPERIMENT_CORE_FAILURE_POLICY_H_
 
 #include "absl/status/status.h"
+#include "base/ids.h"
 #include "run/chaos/fault_schedule.h"
 #include "run/config/config.pb.h"
 
@@ -15,6 +16,12 @@ namespace grapevine {
 // else gossip and asynchronous servers go on, and so does what asks for it by --min-nodes,
 // --max-restarts or --join.
 bool GoesOnWithoutTheLost(const Config& config);
+
+// Whether fewer than LeastNodes wait for others to come in: --on-failure=wait.
+bool WaitsForOthers(const Config& config);
+
+// With fewer the run ends, or waits: --min-nodes, by default 1, or all nodes where they wait.
+Rank LeastNodes(const Config& config);
 
 // Whether `train` begins the run again, with all nodes from the last checkpoint, when one is lost:
 // --max-restarts, where the run keeps checkpoints and does not go on without the lost.

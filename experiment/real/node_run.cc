@@ -402,7 +402,8 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.rounds = experiment_->rounds();
   session.first_limit = horizon_.limit();
   session.resilient = experiment_->shrinks();
-  session.min_nodes = config.min_nodes();
+  session.min_nodes = LeastNodes(config);
+  session.waits = WaitsForOthers(config);
   session.workers = experiment_->workers();
   session.joins = options_.joins;
   session.settles_last = settles_last();

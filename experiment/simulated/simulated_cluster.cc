@@ -105,6 +105,10 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
 SimulationOptions SimulatedCluster::options(const Experiment& experiment) const {
   SimulationOptions options = options_;
   options.max_norm = experiment.max_norm();
+  if (WaitsForOthers(experiment.config())) {
+    options.least = LeastNodes(experiment.config());
+    options.patience = ResolvedDuration(experiment.config().rendezvous_timeout()).count();
+  }
   if (experiment.has_rounds()) return options;
   options.sharing = experiment.workers();
   options.window = StepsBetweenExchanges(experiment.config().algorithm());

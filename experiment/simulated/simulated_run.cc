@@ -303,8 +303,9 @@ absl::Status SimulatedRun::OnDeath(Rank rank, Nanoseconds) {
   const Rank left = simulation_->living();
   // Servers alone are no run.
   const Rank servers = experiment_->config().nodes() - workers_;
-  const Rank least = std::max(experiment_->config().min_nodes(), servers + 1);
-  if (left >= least) return collector_->Lose(rank, BytesSent(rank));
+  const Rank least = std::max(LeastNodes(experiment_->config()), servers + 1);
+  if (left >= least || (left > 0 && WaitsForOthers(experiment_->config())))
+    return collector_->Lose(rank, BytesSent(rank));
   return WithFailure(absl::AbortedError(absl::StrCat(
                          "rank ", rank, " is lost; ", left, " of ", experiment_->config().nodes(),
                          " nodes are left, fewer than --min-nodes=", least)),

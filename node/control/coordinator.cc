@@ -200,6 +200,7 @@ void Coordinator::OnTick(SteadyTime now) {
   Advance(now);
   CallForCheckpoints();
   if (phase_ == Phase::kGathering) JudgeGathering();
+  if (phase_ == Phase::kRunning) JudgeShortage();
   if (phase_ == Phase::kRunning) JudgeSilence();
   if (phase_ == Phase::kRunning) JudgeBacklog();
   if (phase_ == Phase::kRunning) JudgeAccusation();
@@ -219,6 +220,7 @@ void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   if (phase_ != Phase::kRunning) return;
   if (desk_) desk_->Extend(limit, final);
   if (agreement_) agreement_->Extend(StepLimit());
+  if (agreement_) TellDecrees();
   if (desk_) return SendLimits();
   control::Directive directive;
   directive.mutable_round_limit()->set_limit(limit);
@@ -365,7 +367,7 @@ void Coordinator::TakeOver() {
   round_limit_ = found.limit().limit();
   limit_final_ = found.limit().final();
   ballot_ = found.ballot();
-  agreement_.emplace(found.view(), round_limit_, ballot_);
+  agreement_.emplace(found.view(), round_limit_, Awaited(), ballot_);
   started_ = now_ - options_.elapsed;
   addresses_ = found.addresses();
   if (found.view().epoch > 0) views_.push_back(found.told());
@@ -395,7 +397,7 @@ void Coordinator::TakeOver() {
       Self(), " has the role of rank ", options_.succession->lost, " now; ", members_.size(),
       " of ", world_size(), members_.size() == 1 ? " nodes goes on" : " nodes go on");
   output_.notices.push_back(going);
-  if (static_cast<Rank>(members_.size()) < options_.min_nodes) {
+  if (Short() && !options_.waits) {
     return Abort(options_.succession->lost, Failure::kPeerLost,
                  absl::StrCat(going, ", fewer than --min-nodes=", options_.min_nodes));
   }
@@ -543,7 +545,9 @@ void Coordinator::StartRun() {
   started_ = now_ - options_.elapsed;
   TellAll(directive);
   if (desk_) desk_->Extend(round_limit_, /*final=*/false);
-  if (options_.resilient) agreement_.emplace(FirstView(world_size()), StepLimit());
+  if (options_.resilient) {
+    agreement_.emplace(FirstView(world_size()), StepLimit(), Awaited());
+  }
   if (options_.resumed) {
     settled_.assign(options_.resumed->settled().begin(), options_.resumed->settled().end());
   }
@@ -703,6 +707,7 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
     accusations_.TakeIn(newcomer);
     Join(candidate.session, candidate.registration);
     Tell(members_.at(newcomer), directive);
+    if (!Short()) short_since_.reset();
     output_.newcomers.emplace_back(newcomer, view.from);
     output_.notices.push_back(absl::StrCat(
         "rank ", newcomer, " at ", candidate.registration.address(), " comes in from round ",
@@ -965,6 +970,24 @@ void Coordinator::JudgeSlow() {
   }
 }
 
+// While they wait nobody is stuck or slow.
+void Coordinator::JudgeShortage() {
+  if (!agreement_ || !agreement_->waits()) return;
+  for (auto& [rank, member] : members_) member.moved = member.round_since = now_;
+  if (!short_since_) {
+    short_since_ = now_;
+    output_.notices.push_back(absl::StrCat(
+        TooFew(static_cast<Rank>(members_.size())), ": they wait for others to come in, up to ",
+        Flag("--rendezvous-timeout", options_.rendezvous_timeout)));
+  }
+  if (now_ - *short_since_ < options_.rendezvous_timeout) return;
+  Abort(-1, Failure::kPeerLost,
+        absl::StrCat(TooFew(static_cast<Rank>(members_.size())),
+                     ", and not enough others have come in within ",
+                     Flag("--rendezvous-timeout", options_.rendezvous_timeout),
+                     "; start them with grapevine node --join, or let fewer go on"));
+}
+
 void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message) {
   if (culprit == self()) return LoseSelf(failure, message);
   if (!agreement_) return Abort(culprit, failure, message);
@@ -975,16 +998,17 @@ void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message
                      "the model is lost with it"));
   }
   if (EnoughAreLeft()) return LeaveOut(culprit, failure, message);
-  Abort(culprit, failure, absl::StrCat(message, "; ", TooFew()));
+  Abort(culprit, failure,
+        absl::StrCat(message, "; ", TooFew(static_cast<Rank>(members_.size()) - 1)));
 }
 
 bool Coordinator::EnoughAreLeft() const {
-  return static_cast<Rank>(members_.size()) - 1 >= options_.min_nodes;
+  return options_.waits || static_cast<Rank>(members_.size()) - 1 >= options_.min_nodes;
 }
 
-std::string Coordinator::TooFew() const {
-  return absl::StrCat(members_.size() - 1, " of ", world_size(), " nodes are left, fewer than ",
-                      "--min-nodes=", options_.min_nodes);
+std::string Coordinator::TooFew(Rank left) const {
+  return absl::StrCat(left, " of ", world_size(), left == 1 ? " nodes is" : " nodes are",
+                      " left, fewer than --min-nodes=", options_.min_nodes);
 }
 
 // `message` may be of an accusation, which goes with the culprit.
@@ -1019,7 +1043,8 @@ void Coordinator::LoseSelf(Failure failure, const std::string& message) {
   if (!options_.role_moves) return Abort(self(), failure, message);
   const bool alone = members_.size() < 2;
   if (alone || EnoughAreLeft()) return Resign(failure, message);
-  Abort(self(), failure, absl::StrCat(message, "; ", TooFew()));
+  Abort(self(), failure,
+        absl::StrCat(message, "; ", TooFew(static_cast<Rank>(members_.size()) - 1)));
 }
 
 void Coordinator::Resign(Failure failure, const std::string& message) {

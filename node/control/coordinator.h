@@ -85,6 +85,9 @@ struct CoordinatorOptions {
   // Whether the others go on when one is lost, if at least `min_nodes` do.
   bool resilient = false;
   Rank min_nodes = 1;  // --min-nodes
+  // Whether fewer wait for others to come in, for rendezvous_timeout, instead of ending the run
+  // (--on-failure=wait).
+  bool waits = false;
   // The ranks from here on are servers, without which the others do not go on; 0: there are none.
   Rank workers = 0;
   // Whether another node takes the role over when this one is lost; `resilient`, without a budget
@@ -308,6 +311,8 @@ class Coordinator {
   // Of a stuck run, in which all wait who are not done: who goes when one waits for one that is.
   std::optional<Rank> ApartAtTheEnd();
   void JudgeSlow();
+  // Whether those who are left wait for others to come in has its end, too.
+  void JudgeShortage();
   // Whether what the rank keeps is nowhere else.
   bool IsServer(Rank rank) const { return options_.workers > 0 && rank >= options_.workers; }
   // The run ends, or goes on without the culprit.
@@ -315,7 +320,10 @@ class Coordinator {
   void LeaveOut(Rank lost, Failure failure, const std::string& message);
   // Whether those who are there without one of them would go on.
   bool EnoughAreLeft() const;
-  std::string TooFew() const;  // phrased to follow why one is lost
+  bool Short() const { return static_cast<Rank>(members_.size()) < options_.min_nodes; }
+  // With fewer members than this the others wait.
+  Rank Awaited() const { return options_.waits ? options_.min_nodes : 0; }
+  std::string TooFew(Rank left) const;
   void Abort(Rank culprit, Failure failure, const std::string& message);
   // This coordinator's node goes, and says so to itself alone.
   void Resign(Failure failure, const std::string& message);
@@ -353,6 +361,7 @@ class Coordinator {
   NoticeThrottle refusals_told_;
   Accusations accusations_;
   std::optional<ViewAgreement> agreement_;  // while it runs, if nodes go on without the lost
+  std::optional<SteadyTime> short_since_;   // fewer than min_nodes, who wait for others
   uint32_t ballot_ = 0;
   std::optional<CheckpointCalls> calls_;  // while it runs, if it keeps checkpoints
   std::optional<Stop> stop_;

@@ -227,7 +227,7 @@ absl::Status CheckChoices(const ResolvedConfig& resolved) {
       {"precision", {"fp32", "tf32", "bf16", "fp16"}},
       {"log_level", {"debug", "info", "warning", "error"}},
       {"log_format", {"text", "json"}},
-      {"on_failure", {"auto", "end", "shrink"}},
+      {"on_failure", {"auto", "end", "shrink", "wait"}},
       {"network_model", {"auto", "nic", "queue", "packets", "packets:control=reno", "flow"}}};
   for (const ChoiceRule& rule : rules) {
     const std::string value = FieldText(ConfigFieldNamed(rule.field), resolved.config);
@@ -345,7 +345,7 @@ absl::Status CheckSurvivors(const ResolvedConfig& resolved) {
   if (config.on_failure() != "end") return absl::OkStatus();
   const bool restarts = config.max_restarts() != 0 && !config.has_checkpoint_every();
   const std::pair<const char*, bool> asked[] = {
-      {"min_nodes", config.min_nodes() != 1}, {"max_restarts", restarts}, {"join", config.join()}};
+      {"min_nodes", config.has_min_nodes()}, {"max_restarts", restarts}, {"join", config.join()}};
   for (const auto& [field, given] : asked) {
     if (!given) continue;
     return UsageError(absl::StrCat(Culprit(resolved, field),
@@ -390,9 +390,14 @@ absl::Status CheckRecord(const ResolvedConfig& resolved) {
                                  config.device()));
 }
 
+// Whether nodes are told to go on without the lost.
+bool MayShrink(const Config& config) {
+  return config.on_failure() == "shrink" || config.on_failure() == "wait";
+}
+
 absl::Status CheckGoingOn(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  if (config.on_failure() != "shrink" || !config.has_record()) return absl::OkStatus();
+  if (!MayShrink(config) || !config.has_record()) return absl::OkStatus();
   return UsageError(absl::StrCat(Culprit(resolved, "record"),
                                  ": a replay knows all nodes from the beginning to the end; drop "
                                  "it, or take --on-failure=end"));
@@ -402,7 +407,7 @@ absl::Status CheckGoingOn(const ResolvedConfig& resolved) {
 absl::Status CheckSavingOfSurvivors(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
   int64_t rounds = 0;
-  if (config.on_failure() != "shrink" || !config.has_checkpoint_every() ||
+  if (!MayShrink(config) || !config.has_checkpoint_every() ||
       absl::SimpleAtoi(config.checkpoint_every(), &rounds)) {
     return absl::OkStatus();
   }

@@ -5,15 +5,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 
 namespace grapevine {
 
-Membership::Membership(Rank nodes, Round limit, const NetworkModel* network, SimQueue* queue)
-    : network_(network),
+Membership::Membership(const Options& options, const NetworkModel* network, SimQueue* queue)
+    : options_(options),
+      network_(network),
       queue_(queue),
-      agreement_(FirstView(nodes), limit),
-      last_(nodes),
-      lives_(nodes) {}
+      agreement_(FirstView(options.nodes), options.limit, options.least),
+      last_(options.nodes),
+      lives_(options.nodes) {}
 
 void Membership::Tell(News news, Nanoseconds when) {
   queue_->Push(when, SimEvent{.kind = SimEventKind::kMembership,
@@ -42,6 +44,7 @@ absl::StatusOr<std::optional<Membership::Delivery>> Membership::OnNews(uint32_t 
     if (noticed->life == lives_[noticed->lost]) agreement_.Lose(noticed->lost);
   }
   if (const auto* wish = std::get_if<Wish>(&news)) {
+    if (waiting_since_ && now - *waiting_since_ >= options_.patience) return Impatient();
     if (wish->life == lives_[wish->newcomer]) agreement_.Admit(wish->newcomer);
   }
   if (const auto* answer = std::get_if<Answer>(&news)) {
@@ -55,6 +58,19 @@ absl::StatusOr<std::optional<Membership::Delivery>> Membership::OnNews(uint32_t 
   return std::nullopt;
 }
 
+absl::Status Membership::CheckNobodyWaits() const {
+  return agreement_.waits() ? Impatient() : absl::OkStatus();
+}
+
+absl::Status Membership::Impatient() const {
+  return WithFailure(
+      absl::AbortedError(absl::StrCat(agreement_.living().size(), " of ", options_.nodes,
+                                      " nodes are left, fewer than --min-nodes=", options_.least,
+                                      ", and not enough others have come in within "
+                                      "--rendezvous-timeout")),
+      Failure::kPeerLost);
+}
+
 void Membership::TellDecrees(Nanoseconds now) {
   while (const std::optional<ViewAgreement::Decree> decree = agreement_.Take()) {
     if (const auto* view = std::get_if<View>(&*decree)) {
@@ -65,6 +81,8 @@ void Membership::TellDecrees(Nanoseconds now) {
       TellMember(member, std::get<Prepare>(*decree), now);
     }
   }
+  if (static_cast<Rank>(agreement_.living().size()) >= options_.least) waiting_since_.reset();
+  if (agreement_.waits() && !waiting_since_) waiting_since_ = now;
 }
 
 void Membership::TellView(const View& view, Nanoseconds now) {

@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "algorithm/event.h"
 #include "algorithm/membership/view_agreement.h"
@@ -25,8 +27,14 @@ namespace grapevine {
 
 class Membership {
  public:
+  struct Options {
+    Rank nodes;
+    Round limit;
+    Rank least = 0;  // with fewer, those who are left wait for others to come in,
+    Nanoseconds patience = std::numeric_limits<Nanoseconds>::max();  // so long
+  };
   // All outlive this.
-  Membership(Rank nodes, Round limit, const NetworkModel* network, SimQueue* queue);
+  Membership(const Options& options, const NetworkModel* network, SimQueue* queue);
 
   // A death is noticed at `when`.
   void Lose(Member lost, Nanoseconds when);
@@ -50,6 +58,8 @@ class Membership {
   std::vector<Member> TakeNewcomers() { return std::exchange(newcomers_, {}); }
 
   const View& view() const { return agreement_.view(); }
+  // Nothing more happens: an error where members wait for others, who cannot come.
+  absl::Status CheckNobodyWaits() const;
 
  private:
   struct Noticed {
@@ -68,16 +78,19 @@ class Membership {
   using News = std::variant<Noticed, Wish, Answer, Delivery>;
 
   void Tell(News news, Nanoseconds when);
+  absl::Status Impatient() const;
   // Tells all who are in what was agreed upon since.
   void TellDecrees(Nanoseconds now);
   void TellView(const View& view, Nanoseconds now);
   void TellMember(Member member, const Event& event, Nanoseconds now);
   Member coordinator() const { return agreement_.living().front(); }
 
+  const Options options_;
   const NetworkModel* const network_;
   SimQueue* const queue_;
   ViewAgreement agreement_;
-  std::deque<View> views_;         // all: events point at them
+  std::optional<Nanoseconds> waiting_since_;  // for others
+  std::deque<View> views_;                    // all: events point at them
   std::vector<Nanoseconds> last_;  // delivery to each node: what it is told comes in order
   std::vector<uint32_t> lives_;    // how often each has come in again
   std::vector<Member> newcomers_;

@@ -287,8 +287,12 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
 
 Membership& Simulation::membership() {
   if (!membership_) {
-    membership_ = std::make_unique<Membership>(options_.nodes, std::max<Round>(StepLimit(), 1),
-                                               network_.get(), &queue_);
+    membership_ =
+        std::make_unique<Membership>(Membership::Options{.nodes = options_.nodes,
+                                                         .limit = std::max<Round>(StepLimit(), 1),
+                                                         .least = options_.least,
+                                                         .patience = options_.patience},
+                                     network_.get(), &queue_);
   }
   return *membership_;
 }
@@ -381,6 +385,7 @@ void Simulation::LeaveOut(const View& view) {
 
 absl::Status Simulation::CheckAllRest() const {
   if (resting_ == living_) return absl::OkStatus();
+  if (membership_) RETURN_IF_ERROR(membership_->CheckNobodyWaits());
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     const Node& node = nodes_[rank];
     if (node.dead || node.rested >= 0) continue;

@@ -48,6 +48,9 @@ struct SimulationOptions {
   Nanoseconds message_overhead = 0;
   // Of a neighbour's message (algorithm/receiving.h).
   double max_norm = kAnyNorm;
+  // Of nodes that die: with fewer than `least` left, those wait for others to come in, so long.
+  Rank least = 0;
+  Nanoseconds patience = std::numeric_limits<Nanoseconds>::max();
   // All nodes begin in this round, at this time,
   Round begin = 0;
   Nanoseconds begin_time = 0;

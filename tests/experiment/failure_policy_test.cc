@@ -70,6 +70,16 @@ TEST(FailurePolicy, WhatKeepsCheckpointsBeginsAgain) {
   EXPECT_FALSE(begins_again({{"max_restarts", "0"}}));
 }
 
+TEST(FailurePolicy, WhoWaitsNeedsAllUnlessFewerAreSaid) {
+  const Config waits = ConfigWith({{"on_failure", "wait"}});
+  EXPECT_TRUE(GoesOnWithoutTheLost(waits));
+  EXPECT_TRUE(WaitsForOthers(waits));
+  EXPECT_EQ(LeastNodes(waits), 4);
+  EXPECT_EQ(LeastNodes(ConfigWith({{"on_failure", "wait"}, {"min_nodes", "3"}})), 3);
+  EXPECT_EQ(LeastNodes(ConfigWith({{"on_failure", "shrink"}})), 1);
+  EXPECT_FALSE(WaitsForOthers(ConfigWith({{"on_failure", "shrink"}})));
+}
+
 TEST(FailurePolicy, NamesWhatAsksForTheImpossible) {
   const auto complaint = [](const Settings& settings) {
     const absl::Status status = CheckFailurePolicy(ConfigWith(settings), {});
@@ -89,6 +99,10 @@ TEST(FailurePolicy, NamesWhatAsksForTheImpossible) {
               HasSubstr("--max-restarts=2: a run that begins again cannot be recorded"));
   EXPECT_THAT(complaint({{"algorithm", "allreduce"}, {"max_restarts", "2"}}),
               HasSubstr("--max-restarts: nobody can come into a run of --algorithm=allreduce"));
+  EXPECT_THAT(complaint({{"algorithm", "adpsgd"}, {"on_failure", "wait"}}),
+              HasSubstr("--on-failure=wait: nobody can come into a run of --algorithm=adpsgd"));
+  EXPECT_THAT(complaint({{"checkpoint_every", "5"}, {"on_failure", "wait"}}),
+              HasSubstr("--on-failure=wait: a run that keeps checkpoints"));
   EXPECT_TRUE(CheckFailurePolicy(ConfigWith({}), {}).ok());
   EXPECT_TRUE(CheckFailurePolicy(ConfigWith({{"checkpoint_every", "5"}}), {}).ok());
 }

@@ -20,8 +20,11 @@
 namespace grapevine {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
+using ::testing::Gt;
 using ::testing::HasSubstr;
+using ::testing::Lt;
 using Settings = std::map<std::string, std::string>;
 
 struct MortalResult {
@@ -112,6 +115,39 @@ TEST(ShrinkingRuns, GrowAgainWhenTheDeadComeBack) {
     EXPECT_TRUE(std::filesystem::exists(NodeModel(run, rank))) << rank;
   }
   EXPECT_GT(*result.summary->test_accuracy, 0.5);
+}
+
+// Whoever is lost, as soon as it is: nobody has gone far without it.
+TEST(ShrinkingRuns, WaitForTheDeadWhereAllAreNeeded) {
+  const ScratchFolder folder;
+  const Settings chaos = {
+      {"chaos", "kill:rank=0:at=round:25:back=20s,kill:rank=3:at=round:45:back=30s"}};
+  Settings waits = chaos;
+  waits["on_failure"] = "wait";
+  const MortalResult shrunk = RunMortals(chaos, folder.File("shrunk"));
+  const MortalResult whole = RunMortals(waits, folder.File("run"));
+  ASSERT_TRUE(shrunk.summary.ok()) << shrunk.summary.status();
+  ASSERT_TRUE(whole.summary.ok()) << whole.summary.status();
+  EXPECT_LT(*shrunk.summary->simulated_time_s, 20) << "it was over by then";
+  EXPECT_EQ(shrunk.living.back(), 6);
+  EXPECT_GT(*whole.summary->simulated_time_s, 50);
+  EXPECT_EQ(whole.living.back(), 8);
+  waits["min_nodes"] = "7";
+  const MortalResult few = RunMortals(waits, folder.File("few"));
+  ASSERT_TRUE(few.summary.ok()) << few.summary.status();
+  EXPECT_THAT(*few.summary->simulated_time_s, AllOf(Gt(20), Lt(30))) << "for the first alone";
+}
+
+TEST(ShrinkingRuns, DoNotWaitForever) {
+  const ScratchFolder folder;
+  for (const char* chaos : {"kill:rank=3:at=round:25", "kill:rank=3:at=round:25:back=61s"}) {
+    const MortalResult result =
+        RunMortals({{"on_failure", "wait"}, {"chaos", chaos}}, folder.File(chaos));
+    EXPECT_EQ(FailureOf(result.summary.status()), Failure::kPeerLost);
+    EXPECT_THAT(std::string(result.summary.status().message()),
+                HasSubstr("7 of 8 nodes are left, fewer than --min-nodes=8, and not enough others "
+                          "have come in within --rendezvous-timeout"));
+  }
 }
 
 // What the dead have not done of what nodes share, the others do.

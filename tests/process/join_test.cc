@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -98,6 +99,32 @@ TEST(Join, OneThatIsKilledComesBackAndLearnsWithTheOthers) {
     EXPECT_TRUE(std::filesystem::exists(
         folder.File(std::string("run/node-") + node + "/model.safetensors")));
   }
+}
+
+// So soon after the beginning that the others would be done by then.
+TEST(Join, TheOthersWaitForOneWhereAllAreNeeded) {
+  const ScratchFolder folder;
+  std::vector<std::string> command =
+      Learners(folder.File("run"), {"kill:rank=2:at=round:50:back=8s"});
+  std::ranges::replace(command, "--on-failure=shrink", "--on-failure=wait");
+  const Ended run = RunGrapevine(command);
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("3 of 4 nodes are left, fewer than --min-nodes=4: they "
+                                          "wait for others to come in"),
+                                ContainsRegex("rank 2 .* comes in from round .* on; 4 of 4")));
+  EXPECT_THAT(LivingIn(folder.File("run/metrics.jsonl"), 4).back(), 4);
+  EXPECT_GT(SummaryOf(folder.File("run")).at("wall_time_s").get<double>(), 8);
+}
+
+TEST(Join, TheOthersDoNotWaitForever) {
+  const ScratchFolder folder;
+  std::vector<std::string> command = Learners(folder.File("run"), {"kill:rank=2:at=round:50"});
+  std::ranges::replace(command, "--on-failure=shrink", "--on-failure=wait");
+  command.push_back("--rendezvous-timeout=3s");
+  const Ended run = RunGrapevine(command);
+  EXPECT_EQ(run.exit_code, kPeerLost) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("3 of 4 nodes are left, fewer than --min-nodes=4, and not "
+                                    "enough others have come in within --rendezvous-timeout=3s"));
 }
 
 TEST(Join, RankZeroComesBackWhileAnotherHasItsRole) {

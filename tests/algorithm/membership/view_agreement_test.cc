@@ -200,6 +200,74 @@ class ViewAgreementOfNewcomers : public ::testing::Test {
   ViewAgreement agreement_{Of({0, 1, 2}), 100};
 };
 
+// Of three, all of whom are needed.
+class ViewAgreementOfTheFew : public ::testing::Test {
+ protected:
+  // The question that is to be told, once all have answered it.
+  void Answer(Round round) { AllPromise(agreement_, BallotOf(agreement_.Take()), round); }
+  void ExpectView(View view) { EXPECT_EQ(agreement_.Take(), Decree(std::move(view))); }
+
+  ViewAgreement agreement_{Of({0, 1, 2}), 100, /*least=*/3};
+};
+
+TEST_F(ViewAgreementOfTheFew, TheyGoOnOnceOthersAreIn) {
+  EXPECT_FALSE(agreement_.Take());
+  agreement_.Lose(2);
+  Answer(7);
+  ExpectView({.epoch = 1, .from = 8, .members = {0, 1}, .ballot = 1});
+  EXPECT_FALSE(agreement_.waits()) << "how far may they have gone?";
+  Answer(9);
+  EXPECT_TRUE(agreement_.waits());
+  EXPECT_FALSE(agreement_.agreed());
+  EXPECT_FALSE(agreement_.Take());
+  agreement_.Admit(2);
+  EXPECT_FALSE(agreement_.waits() && !agreement_.Take()) << "they are asked with it";
+  AllPromise(agreement_, 3, 9);
+  ExpectView({.epoch = 2, .from = 10, .members = {0, 1, 2}, .ballot = 3, .newcomers = {2}});
+  EXPECT_FALSE(agreement_.Take());
+  EXPECT_TRUE(agreement_.agreed());
+}
+
+TEST_F(ViewAgreementOfTheFew, WhoAsksBeforeAllHaveAnsweredComesInToo) {
+  agreement_.Lose(2);
+  Answer(7);
+  EXPECT_TRUE(agreement_.Take()) << "the view";
+  const uint32_t ballot = BallotOf(agreement_.Take());
+  agreement_.Admit(2);
+  AllPromise(agreement_, ballot, 9);
+  Answer(9);
+  EXPECT_THAT(agreement_.view().newcomers, ElementsAre(2));
+}
+
+TEST_F(ViewAgreementOfTheFew, WhoIsLostMeanwhileIsLeftOutFirst) {
+  agreement_.Lose(2);
+  Answer(7);
+  EXPECT_TRUE(agreement_.Take());
+  Answer(9);
+  agreement_.Lose(1);
+  Answer(9);
+  ExpectView({.epoch = 2, .from = 10, .members = {0}, .ballot = 3});
+  Answer(9);
+  agreement_.Admit(1);
+  Answer(9);
+  EXPECT_TRUE(agreement_.waits()) << "one is not enough";
+  agreement_.Admit(2);
+  Answer(9);
+  ExpectView({.epoch = 3, .from = 10, .members = {0, 1, 2}, .ballot = 6, .newcomers = {1, 2}});
+}
+
+TEST_F(ViewAgreementOfTheFew, NobodyWaitsWhereNoRoundIsLeft) {
+  agreement_.Lose(2);
+  Answer(98);
+  ExpectView({.epoch = 1, .from = 99, .members = {0, 1}, .ballot = 1});
+  Answer(99);
+  ExpectView({.epoch = 2, .from = 100, .members = {0, 1}, .ballot = 2});
+  EXPECT_FALSE(agreement_.Take());
+  agreement_.Extend(200);
+  Answer(99);
+  EXPECT_TRUE(agreement_.waits()) << "the run has got longer";
+}
+
 TEST_F(ViewAgreementOfNewcomers, OneComesInOnceTheOthersHaveAgreed) {
   agreement_.Admit(2);
   EXPECT_FALSE(agreement_.agreed());

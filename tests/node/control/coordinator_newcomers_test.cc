@@ -318,6 +318,77 @@ TEST_F(CoordinatorNewcomers, ASilentNewcomerIsLostAsAnyOther) {
   EXPECT_THAT(Refusal(kNew), HasSubstr("is silent"));
 }
 
+// Three of four are too few.
+class CoordinatorNewcomersAwaited : public CoordinatorNewcomers {
+ protected:
+  CoordinatorNewcomersAwaited() {
+    waits_ = true;
+    min_nodes_ = 4;
+  }
+  // They are in round 14, and begin no other.
+  void WaitWithoutRank2() {
+    BeginRunning(4);
+    LoseProcess(2);
+    Collect();
+    PromiseAll({0, 1, 3}, 1, 14);
+    ASSERT_EQ(Last(3).prepare().ballot(), 2u) << "after the view";
+    PromiseAll({0, 1, 3}, 2, 14);
+    ASSERT_TRUE(Last(3).has_prepare()) << "no view is agreed upon";
+  }
+  void BeatAll() {
+    for (const Rank rank : {0, 1, 3}) Beat(rank, 14);
+  }
+};
+
+TEST_F(CoordinatorNewcomersAwaited, TheOthersWaitForOne) {
+  WaitWithoutRank2();
+  Pass(seconds(19), [&] { BeatAll(); });
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+  EXPECT_THAT(notices_, Contains("3 of 4 nodes are left, fewer than --min-nodes=4: they wait for "
+                                 "others to come in, up to --rendezvous-timeout=20s"));
+  Register(kNew, Newcomer(2));
+  PromiseAll({0, 1, 3}, 3, 14);
+  EXPECT_EQ(Last(0).view().from(), 15);
+  EXPECT_THAT(Last(0).view().members(), ElementsAre(0, 1, 2, 3));
+  EXPECT_TRUE(Last(kNew).has_roster());
+  Pass(seconds(25), [&] {
+    BeatAll();
+    control::Report report;
+    report.mutable_heartbeat()->set_round(15);
+    coordinator_->OnReport(kNew, report, now_);
+  });
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+}
+
+TEST_F(CoordinatorNewcomersAwaited, TheyDoNotWaitForever) {
+  WaitWithoutRank2();
+  Pass(seconds(21), [&] { BeatAll(); });
+  EXPECT_EQ(Message(),
+            "3 of 4 nodes are left, fewer than --min-nodes=4, and not enough others have come in "
+            "within --rendezvous-timeout=20s; start them with grapevine node --join, or let fewer "
+            "go on");
+  EXPECT_EQ(Class(), Failure::kPeerLost);
+}
+
+TEST_F(CoordinatorNewcomersAwaited, WhoFallsSilentMeanwhileIsLost) {
+  WaitWithoutRank2();
+  Pass(seconds(5), [&] {
+    for (const Rank rank : {0, 1}) Beat(rank, 14);
+  });
+  EXPECT_THAT(lost_, ElementsAre(2, 3));
+}
+
+TEST_F(CoordinatorNewcomersAwaited, InTheLastRoundNobodyIsWaitedFor) {
+  BeginRunning(4);
+  LoseProcess(2);
+  Collect();
+  PromiseAll({0, 1, 3}, 1, 98);
+  PromiseAll({0, 1, 3}, 2, 99);
+  EXPECT_EQ(Last(3).view().from(), 100);
+  for (const Rank rank : {0, 1, 3}) Done(rank, 100);
+  EXPECT_EQ(all_done_, 1);
+}
+
 class CoordinatorNewcomersProven : public CoordinatorNewcomers {
  protected:
   void SetUp() override {

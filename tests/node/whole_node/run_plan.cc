@@ -63,7 +63,8 @@ std::string Describe(const Fault& fault) {
 std::string Describe(const RunPlan& plan) {
   std::string text = absl::StrCat(
       "seed ", plan.seed, ": ", plan.token ? "with a token, " : "",
-      plan.resilient ? "resilient, " : "", plan.role_moves ? "with a store, " : "", plan.algorithm,
+      plan.resilient ? "resilient, " : "", plan.role_moves ? "with a store, " : "",
+      plan.least > 0 ? absl::StrCat("at least ", plan.least, " of them, ") : "", plan.algorithm,
       " on ", plan.topology, " of ", plan.nodes, ", window ", plan.window, ", ", plan.rounds,
       " rounds",
       plan.evaluate_every > 0 ? absl::StrCat(", evaluated every ", plan.evaluate_every) : "",

@@ -203,6 +203,8 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
                          .run_id = "simulated",
                          .round_limit = horizon_.limit(),
                          .resilient = plan().resilient,
+                         .min_nodes = std::max<Rank>(1, plan().least),
+                         .waits = plan().least > 0,
                          .workers = *WorkerCount(plan().algorithm, plan().nodes),
                          .role_moves = plan().role_moves,
                          .succession = std::move(succession),

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/status.h"
@@ -568,10 +569,8 @@ TEST(WholeNode, AnotherTakesTheRoleOverWhoeverDiesWhen) {
   EXPECT_GT(moved, 0);
 }
 
-// Processes are killed, and others come in their places, again and again: who is spared comes to
-// the end, and so does whoever comes back early enough. Counts those.
-void ExpectThatTheReturnedGoOn(const RunPlan& plan, SimulatedRun& run, int* returned) {
-  ASSERT_TRUE(AllBegin(plan, run));
+// Processes are killed, and others come in their places, again and again. Returns whose.
+std::set<Rank> KillAndReturn(const RunPlan& plan, SimulatedRun& run) {
   const std::chrono::nanoseconds begun = run.elapsed();
   struct Event {
     std::chrono::nanoseconds at;
@@ -592,6 +591,13 @@ void ExpectThatTheReturnedGoOn(const RunPlan& plan, SimulatedRun& run, int* retu
     if (event.comes && !alive) run.Return(event.rank);
     if (!event.comes && alive) run.Happen({.kind = Fault::Kind::kKill, .a = event.rank});
   }
+  return killed;
+}
+
+// Who is spared comes to the end, and so does whoever comes back early enough. Counts those.
+void ExpectThatTheReturnedGoOn(const RunPlan& plan, SimulatedRun& run, int* returned) {
+  ASSERT_TRUE(AllBegin(plan, run));
+  const std::set<Rank> killed = KillAndReturn(plan, run);
   ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
   bool evaluated = false;
   for (Rank rank = 0; rank < plan.nodes; ++rank) {
@@ -624,6 +630,41 @@ TEST(WholeNode, WhoComesBackGoesOn) {
     ExpectThatTheReturnedGoOn(plan, run, &returned);
   });
   EXPECT_GT(returned, 0);
+}
+
+// The same where the others wait for whoever is to come: all come to the end, or end together when
+// one that has come back in vain has been waited for.
+void ExpectThatAllAreWaitedFor(const RunPlan& plan, SimulatedRun& run, int* whole) {
+  ASSERT_TRUE(AllBegin(plan, run));
+  const std::set<Rank> killed = KillAndReturn(plan, run);
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  std::set<std::string> endings;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    const std::optional<absl::Status>& ending = run.node(rank).ending();
+    if (!killed.contains(rank)) endings.insert(std::string(ending->message()));
+    if (!ending || !ending->ok()) continue;
+    ASSERT_EQ(run.node(rank).round(), plan.rounds);
+  }
+  ASSERT_EQ(endings.size(), 1u) << absl::StrJoin(endings, "; ");
+  *whole += endings.begin()->empty();
+  if (endings.begin()->empty()) return;
+  ASSERT_THAT(*endings.begin(), HasSubstr("not enough others have come in"));
+}
+
+TEST(WholeNode, WhoIsToComeIsWaitedFor) {
+  int whole = 0;
+  int waited = 0;
+  ForEverySeed(
+      [](uint64_t seed) {
+        RunPlan plan = ReturningPlan(seed);
+        plan.least = seed % 3 == 0 ? std::max<Rank>(2, plan.nodes - 1) : plan.nodes;
+        return plan;
+      },
+      [&](const RunPlan& plan, SimulatedRun& run) {
+        ExpectThatAllAreWaitedFor(plan, run, &whole);
+        ++waited;
+      });
+  EXPECT_GT(whole, waited / 2);
 }
 
 TEST(WholeNode, TheLivingGoOnWhoeverDiesWhen) { ForEverySeed(MortalPlan, ExpectThatTheLivingGoOn); }
