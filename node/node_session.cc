@@ -39,6 +39,10 @@ absl::StatusOr<std::vector<std::string>> Dialled(const control::Roster& roster,
                                                  const HostAddress& coordinator) {
   std::vector<std::string> addresses;
   for (const std::string& text : roster.addresses()) {
+    if (text.empty()) {
+      addresses.emplace_back();
+      continue;
+    }
     ASSIGN_OR_RETURN(const HostAddress told, ParseHostAddress(text));
     addresses.push_back(FormatHostAddress(DialledAddress(told, coordinator)));
   }
@@ -138,6 +142,7 @@ CoordinatorOptions NodeSession::Coordination(std::optional<SuccessionOptions> su
           .resumed = options_.resumed,
           .resilient = options_.resilient,
           .min_nodes = options_.min_nodes,
+          .begin_nodes = options_.begin_nodes,
           .waits = options_.waits,
           .workers = options_.workers,
           .role_moves = role() != nullptr,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -127,6 +128,24 @@ std::string OfRank(const std::string& file, Rank rank) {
   return absl::StrReplaceAll(file, {{"{rank}", absl::StrCat(rank)}});
 }
 
+absl::StatusOr<GrpcCredentials> NodeCredentials(const Config& config, Rank rank) {
+  return GrpcCredentials::Load({.ca = config.tls_ca(),
+                                .cert = OfRank(config.tls_cert(), rank),
+                                .key = OfRank(config.tls_key(), rank),
+                                .insecure = config.insecure(),
+                                .names = RankNames(config.tls_identity()),
+                                .rank = rank});
+}
+
+// Those of the nodes, unless etcd has an authority of its own.
+absl::StatusOr<GrpcCredentials> EtcdCredentials(const Config& config, Rank rank,
+                                                const GrpcCredentials& nodes) {
+  if (!config.has_etcd_ca()) return nodes;
+  return GrpcCredentials::Load({.ca = config.etcd_ca(),
+                                .cert = OfRank(config.etcd_cert(), rank),
+                                .key = OfRank(config.etcd_key(), rank)});
+}
+
 absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity,
                                        const NodeAddresses& addresses,
                                        const CoordinatorPlace& place, std::string token) {
@@ -137,18 +156,17 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   options.session.coordinator = addresses.coordinator;
   options.session.bind = addresses.bind;
   options.session.advertise = addresses.advertise;
-  ASSIGN_OR_RETURN(GrpcCredentials credentials,
-                   GrpcCredentials::Load({.ca = config.tls_ca(),
-                                          .cert = OfRank(config.tls_cert(), identity.rank.value),
-                                          .key = OfRank(config.tls_key(), identity.rank.value),
-                                          .insecure = config.insecure(),
-                                          .names = RankNames(config.tls_identity()),
-                                          .rank = identity.rank.value}));
-  if (!credentials.warning().empty()) LOG(WARNING) << credentials.warning();
+  ASSIGN_OR_RETURN(GrpcCredentials credentials, NodeCredentials(config, identity.rank.value));
+  ASSIGN_OR_RETURN(const GrpcCredentials etcd,
+                   EtcdCredentials(config, identity.rank.value, credentials));
+  for (const std::string& warning : std::set{credentials.warning(), etcd.warning()}) {
+    if (!warning.empty()) LOG(WARNING) << warning;
+  }
   RETURN_IF_ERROR(credentials.ForServer(addresses.bind.host).status());
   options.session.token = RunToken(std::move(token));
   const bool exposed = options.session.token.given() || config.insecure();
   const DiscoveryOptions looking{.credentials = credentials,
+                                 .etcd = etcd,
                                  .token = options.session.token,
                                  .peer_timeout = ResolvedTimeout(config.peer_timeout()),
                                  .loopback_only = !exposed,

@@ -403,6 +403,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.first_limit = horizon_.limit();
   session.resilient = experiment_->shrinks();
   session.min_nodes = LeastNodes(config);
+  session.begin_nodes = config.min_nodes();
   session.waits = WaitsForOthers(config);
   session.workers = experiment_->workers();
   session.joins = options_.joins;

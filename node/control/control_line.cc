@@ -194,6 +194,9 @@ absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& 
                                   context.world_size, " nodes"));
   }
   for (Rank rank = 0; rank < context.world_size; ++rank) {
+    // Of whom the run has begun without there is none.
+    const bool may_miss = context.view != nullptr && rank != context.rank;
+    if (may_miss && roster.addresses(rank).empty()) continue;
     if (!IsAddress(roster.addresses(rank))) {
       return Malformed(absl::StrCat("sent \"", Printable(roster.addresses(rank), kMaxShownAddress),
                                     "\" as the address of rank ", rank));

@@ -537,11 +537,12 @@ void Coordinator::StartRun() {
   roster->set_run_id(options_.run_id);
   roster->set_round_limit(desk_ ? 0 : round_limit_);
   if (options_.resumed) *roster->mutable_resumed() = *options_.resumed;
+  addresses_.resize(world_size());  // none: whoever is not there
   for (auto& [rank, member] : members_) {
-    roster->add_addresses(member.registration.address());
-    addresses_.push_back(member.registration.address());
+    addresses_[rank] = member.registration.address();
     member.moved = member.round_since = now_;
   }
+  roster->mutable_addresses()->Assign(addresses_.begin(), addresses_.end());
   started_ = now_ - options_.elapsed;
   TellAll(directive);
   if (desk_) desk_->Extend(round_limit_, /*final=*/false);
@@ -553,6 +554,31 @@ void Coordinator::StartRun() {
   }
   if (options_.checkpoints) calls_.emplace(*options_.checkpoints, now_);
   if (desk_) SendLimits();
+  MissWhoHasNotCome();
+}
+
+bool Coordinator::EnoughToBegin() const {
+  if (!options_.resilient || options_.resumed || options_.begin_nodes == 0) return false;
+  if (!members_.contains(self())) return false;
+  for (Rank rank = 0; rank < world_size(); ++rank) {
+    if (IsServer(rank) && !members_.contains(rank)) return false;
+  }
+  return static_cast<Rank>(members_.size()) >= options_.begin_nodes;
+}
+
+void Coordinator::MissWhoHasNotCome() {
+  if (static_cast<Rank>(members_.size()) == world_size()) return;
+  output_.notices.push_back(absl::StrCat("begins with ", members_.size(), " of ", world_size(),
+                                         " nodes, at least --min-nodes=", options_.begin_nodes,
+                                         ": ", Missing()));
+  for (Rank rank = 0; rank < world_size(); ++rank) {
+    if (members_.contains(rank)) continue;
+    Miss(rank, absl::StrCat("the run has begun without it: rank ", rank, " did not come within ",
+                            Flag("--rendezvous-timeout", options_.rendezvous_timeout),
+                            "; with --join it may come in"));
+    if (desk_) desk_->Leave(rank);
+  }
+  TellDecrees();
 }
 
 void Coordinator::OnHeartbeat(Member& member, const control::Heartbeat& heartbeat) {
@@ -848,6 +874,7 @@ void Coordinator::AwaitLatecomers() {
 
 void Coordinator::JudgeGathering() {
   if (now_ >= gather_until_ && succession_ && succession_->IsHere(self())) return TakeOver();
+  if (now_ >= gather_until_ && EnoughToBegin()) return StartRun();
   if (now_ >= gather_until_) {
     return Abort(-1, Failure::kRendezvous,
                  absl::StrCat("not all of ", world_size(), " nodes came within ",

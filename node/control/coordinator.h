@@ -85,6 +85,8 @@ struct CoordinatorOptions {
   // Whether the others go on when one is lost, if at least `min_nodes` do.
   bool resilient = false;
   Rank min_nodes = 1;  // --min-nodes
+  // As many may begin, once rendezvous_timeout is over; 0: all must be there.
+  Rank begin_nodes = 0;
   // Whether fewer wait for others to come in, for rendezvous_timeout, instead of ending the run
   // (--on-failure=wait).
   bool waits = false;
@@ -270,6 +272,9 @@ class Coordinator {
   void Refuse(SessionId session, const control::Registration& registration, const std::string& why);
   void CountRefusals();
   void StartRun();
+  // Whether those who are there may, without the others.
+  bool EnoughToBegin() const;
+  void MissWhoHasNotCome();
   void OnHeartbeat(Member& member, const control::Heartbeat& heartbeat);
   void OnRound(Member& member, Round round);
   std::string InTheNameOf(Rank reporter, const std::string& message) const;

@@ -231,7 +231,7 @@ class Maker {
 
   Made operator()(const CoordinatorInEtcd& place) const {
     ASSIGN_OR_RETURN(std::shared_ptr<grpc::ChannelCredentials> credentials,
-                     options_.credentials.ForChannel(place.etcd.host));
+                     options_.etcd.ForChannel(place.etcd.host));
     // Not the nodes' pings: etcd ends connections that ping as often.
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kMinBackoffMs);

@@ -19,7 +19,8 @@ inline constexpr size_t kMostProbes = 64;
 CoordinatorProbe GrpcCoordinatorProbe(GrpcCredentials credentials, bool loopback_only);
 
 struct DiscoveryOptions {
-  GrpcCredentials credentials;  // for rank 0, and for etcd
+  GrpcCredentials credentials;  // for rank 0
+  GrpcCredentials etcd;         // for etcd
   RunToken token;
   std::chrono::milliseconds peer_timeout{30000};
   // Rank 0 is looked for on this machine alone.

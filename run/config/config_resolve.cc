@@ -319,6 +319,16 @@ absl::Status CheckSecurity(const ResolvedConfig& resolved) {
     return UsageError(
         "--tls-ca, --tls-cert and --tls-key belong together (mutual TLS); give all three");
   }
+  const int for_etcd = config.has_etcd_ca() + config.has_etcd_cert() + config.has_etcd_key();
+  if (for_etcd != 0 && for_etcd != 3) {
+    return UsageError(
+        "--etcd-ca, --etcd-cert and --etcd-key belong together (mutual TLS); give all three");
+  }
+  if (for_etcd == 3 && !absl::StartsWith(config.coordinator(), "etcd:")) {
+    return UsageError(absl::StrCat(Culprit(resolved, "etcd_ca"),
+                                   ": nobody is looked for in etcd; add "
+                                   "--coordinator=etcd:HOST:PORT/RUN-KEY, or drop it"));
+  }
   if (config.has_tls_identity() && given == 0) {
     return UsageError(absl::StrCat(Culprit(resolved, "tls_identity"),
                                    ": there are no certificates to name ranks without --tls-ca, "

@@ -13,6 +13,7 @@
 #include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/process/short_run.h"
+#include "tests/testing/certificates.h"
 
 namespace grapevine::testing {
 namespace {
@@ -193,6 +194,60 @@ TEST_F(DiscoveryInEtcd, RankZeroIsFoundAfterAKill) { ExpectRunsAfterAKill(place_
 TEST_F(DiscoveryInEtcd, RankZerosRoleMoves) { ExpectTheRoleMoves(place_); }
 TEST_F(DiscoveryInEtcd, WhoIsToldToEndHasLeft) { ExpectLeaves(place_); }
 TEST_F(DiscoveryInEtcd, ThereIsOneRankZero) { ExpectOneRankZero(place_); }
+
+// Its authority is another than that of the nodes, which show it certificates of their own.
+class DiscoveryInEtcdOverTls : public DiscoveryByNode {
+ protected:
+  void SetUp() override {
+    if (EtcdServer::Program().empty()) GTEST_SKIP() << EtcdServer::kMissing;
+    if (!CanMakeCertificates()) GTEST_SKIP() << "openssl is missing";
+    ASSERT_TRUE(MakeCertificates(folder_.File("its"), "store", kNodes, "IP:127.0.0.1"));
+    ASSERT_TRUE(MakeCertificates(folder_.File("ours"), "run", kNodes, "IP:127.0.0.1"));
+    etcd_ = std::make_unique<EtcdServer>(folder_.File("etcd"),
+                                         EtcdServer::Tls{.ca = folder_.File("its/ca.pem"),
+                                                         .cert = folder_.File("its/node-0.pem"),
+                                                         .key = folder_.File("its/node-0.key")});
+    place_ = "etcd:" + etcd_->address() + "/run-17";
+  }
+  std::vector<std::string> Certificates(const std::string& flags, const std::string& folder) const {
+    return {"--" + flags + "-ca=" + folder_.File(folder + "/ca.pem"),
+            "--" + flags + "-cert=" + folder_.File(folder + "/node-{rank}.pem"),
+            "--" + flags + "-key=" + folder_.File(folder + "/node-{rank}.key")};
+  }
+
+  std::unique_ptr<EtcdServer> etcd_;
+  std::string place_;
+};
+
+TEST_F(DiscoveryInEtcdOverTls, NodesFindEachOther) {
+  std::vector<std::string> flags = Certificates("tls", "ours");
+  for (const std::string& flag : Certificates("etcd", "its")) flags.push_back(flag);
+  ExpectRuns(place_, flags);
+}
+
+TEST_F(DiscoveryInEtcdOverTls, TheNodesOwnCertificatesServeWhereOneAuthorityHasSignedAll) {
+  ExpectRuns(place_, Certificates("tls", "its"));
+}
+
+TEST_F(DiscoveryInEtcdOverTls, OthersAreTurnedAway) {
+  for (std::vector<std::string> flags : {Certificates("tls", "ours"), {"--insecure"}}) {
+    flags.push_back("--rendezvous-timeout=2s");
+    const auto node = Start(1, place_, flags);
+    EXPECT_EQ(node->Await(), kRendezvous) << node->output();
+    EXPECT_THAT(node->output(), HasSubstr("etcd at 127.0.0.1:"));
+  }
+}
+
+TEST_F(DiscoveryByNode, CertificatesForEtcdAreForEtcd) {
+  const auto partial = Start(1, "etcd:127.0.0.1:1/run", {"--etcd-ca=ca.pem"});
+  EXPECT_EQ(partial->Await(), kUsage);
+  EXPECT_THAT(partial->output(),
+              HasSubstr("--etcd-ca, --etcd-cert and --etcd-key belong together"));
+  const auto elsewhere =
+      Start(1, "dns:nodes:1", {"--etcd-ca=ca.pem", "--etcd-cert=c.pem", "--etcd-key=c.key"});
+  EXPECT_EQ(elsewhere->Await(), kUsage);
+  EXPECT_THAT(elsewhere->output(), HasSubstr("nobody is looked for in etcd"));
+}
 
 // Once they have found each other, nobody needs it.
 TEST_F(DiscoveryInEtcd, ARunOutlivesItsStore) {

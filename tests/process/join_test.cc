@@ -226,6 +226,25 @@ TEST_F(JoinByHand, ARunThatHasNotBegunIsJoinedAsWithout) {
   EXPECT_THAT(nodes_[2]->output(), Not(HasSubstr("comes in")));
 }
 
+TEST_F(JoinByHand, ThoseWhoAreThereBeginAndTheLastComesIn) {
+  const std::vector<std::string> few = {"--min-nodes=2", "--rendezvous-timeout=3s", "--join"};
+  const auto start = [&](int rank) {
+    std::vector<std::string> command = Command(rank, few);
+    if (rank == 0) command.pop_back();
+    nodes_.push_back(std::make_unique<GrapevineProcess>(command));
+  };
+  start(0);
+  start(2);
+  ASSERT_TRUE(
+      nodes_[0]->AwaitOutput("begins with 2 of 3 nodes, at least --min-nodes=2: rank 1 is "
+                             "missing"))
+      << nodes_[0]->output();
+  ASSERT_TRUE(nodes_[0]->AwaitOutput("round 3/")) << nodes_[0]->output();
+  start(1);
+  ASSERT_TRUE(nodes_[0]->AwaitOutput("; 3 of 3 nodes go on")) << nodes_[0]->output();
+  ExpectGoodEnds();
+}
+
 TEST_F(JoinByHand, APlaceThatIsTakenIsRefusedAndNobodyIsDisturbed) {
   Start();
   const Ended twin = RunGrapevine(Command(2, {"--join"}, "twin"));

@@ -70,6 +70,8 @@ absl::Status GrpcTransport::EnsureDialled(Rank peer) {
     MutexLock lock(mutex_);
     CHECK(!addresses_.empty()) << "not joined";
     if (stopping_ || edges_.contains(peer)) return absl::OkStatus();
+    // It has not come, and is left out soon.
+    if (addresses_[peer].empty()) return absl::OkStatus();
     edge = std::make_shared<GrpcOutgoingEdge>(GrpcOutgoingEdge::Context{
         self_, options_, link, addresses_[peer], checksums_, streams_, queue_});
     edge->Dial();

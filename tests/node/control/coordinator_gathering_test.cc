@@ -11,6 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -30,6 +31,62 @@ TEST_F(CoordinatorGathering, HandsTheRosterToAllOnceTheLastIsThere) {
     EXPECT_EQ(roster.round_limit(), 100);
     EXPECT_THAT(roster.addresses(), ElementsAre("10.0.0.1:7000", "10.0.0.2:7000", "10.0.0.3:7000"));
   }
+}
+
+class CoordinatorGatheringEnough : public CoordinatorRun {
+ protected:
+  CoordinatorGatheringEnough() {
+    resilient_ = true;
+    begin_nodes_ = 3;
+  }
+};
+
+TEST_F(CoordinatorGatheringEnough, BeginsWithoutWhoHasNotCome) {
+  Begin(4);
+  for (const Rank rank : {0, 1, 3}) Register(rank, RegistrationOf(rank, 4));
+  const auto beat = [&] {
+    for (const Rank rank : {0, 1, 3}) Beat(rank, 0);
+  };
+  Pass(milliseconds(19900), beat);
+  EXPECT_THAT(directives_, IsEmpty()) << "rank 2 may come yet";
+  Pass(milliseconds(200), beat);
+  for (const SessionId session : {0, 1, 3}) {
+    ASSERT_EQ(directives_[session].size(), 2u);
+    EXPECT_THAT(directives_[session][0].roster().addresses(),
+                ElementsAre("10.0.0.1:7000", "10.0.0.2:7000", "", "10.0.0.4:7000"));
+    EXPECT_TRUE(directives_[session][1].has_prepare());
+  }
+  EXPECT_THAT(lost_, ElementsAre(2));
+  EXPECT_THAT(notices_, Contains("begins with 3 of 4 nodes, at least --min-nodes=3: rank 2 is "
+                                 "missing"));
+  for (const Rank rank : {0, 1, 3}) Promise(rank, 1, 0);
+  EXPECT_THAT(Last(0).view().members(), ElementsAre(0, 1, 3));
+  Register(2, RegistrationOf(2, 4));
+  EXPECT_THAT(Last(2).abort().message(),
+              HasSubstr("the run has begun without it: rank 2 did not come within "
+                        "--rendezvous-timeout=20s; with --join it may come in"));
+  control::Registration late = RegistrationOf(2, 4);
+  late.set_joins(true);
+  Register(20, late);
+  for (const Rank rank : {0, 1, 3}) Promise(rank, 2, 9);
+  EXPECT_THAT(Last(0).view().members(), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(Last(20).roster().addresses(), Contains("10.0.0.3:7000"));
+}
+
+TEST_F(CoordinatorGatheringEnough, DoesNotBeginWithFewer) {
+  Begin(4);
+  for (const Rank rank : {0, 3}) Register(rank, RegistrationOf(rank, 4));
+  Pass(milliseconds(20100));
+  EXPECT_THAT(Message(),
+              HasSubstr("not all of 4 nodes came within 20.0 s: ranks 1, 2 are missing"));
+}
+
+TEST_F(CoordinatorGatheringEnough, DoesNotBeginWithoutAServer) {
+  workers_ = 3;
+  Begin(4);
+  for (const Rank rank : {0, 1, 2}) Register(rank, RegistrationOf(rank, 4));
+  Pass(milliseconds(20100));
+  EXPECT_THAT(Message(), HasSubstr("rank 3 is missing"));
 }
 
 TEST_F(CoordinatorGathering, RefusesWhatDoesNotFitWithBothValues) {

@@ -67,6 +67,7 @@ class CoordinatorRun : public ::testing::Test {
                                             .round_limit = 100,
                                             .resilient = resilient_,
                                             .min_nodes = min_nodes_,
+                                            .begin_nodes = begin_nodes_,
                                             .waits = waits_,
                                             .workers = workers_,
                                             .role_moves = role_moves_,
@@ -186,6 +187,7 @@ class CoordinatorRun : public ::testing::Test {
   Rank workers_ = 0;
   bool resilient_ = false;
   Rank min_nodes_ = 1;
+  Rank begin_nodes_ = 0;
   bool waits_ = false;
   bool role_moves_ = false;
   std::optional<CheckpointCallsOptions> checkpoints_;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "tests/process/free_port.h"
 
@@ -19,15 +20,25 @@ std::string EtcdServer::Program() {
   return "";
 }
 
-EtcdServer::EtcdServer(const std::string& folder) : port_(FreePort()) {
-  const std::string clients = "http://" + address();
+EtcdServer::EtcdServer(const std::string& folder, const std::optional<Tls>& tls)
+    : port_(FreePort()) {
+  const std::string clients = (tls ? "https://" : "http://") + address();
   const std::string peers = "http://127.0.0.1:" + std::to_string(FreePort());
-  auto process = ChildProcess::Start(
-      {.executable = Program(),
-       .arguments = {"etcd", "--name=test", "--data-dir=" + folder,
-                     "--listen-client-urls=" + clients, "--advertise-client-urls=" + clients,
-                     "--listen-peer-urls=" + peers, "--initial-advertise-peer-urls=" + peers,
-                     "--initial-cluster=test=" + peers, "--logger=zap", "--log-level=error"}});
+  std::vector<std::string> arguments = {"etcd",
+                                        "--name=test",
+                                        "--data-dir=" + folder,
+                                        "--listen-client-urls=" + clients,
+                                        "--advertise-client-urls=" + clients,
+                                        "--listen-peer-urls=" + peers,
+                                        "--initial-advertise-peer-urls=" + peers,
+                                        "--initial-cluster=test=" + peers,
+                                        "--logger=zap",
+                                        "--log-level=error"};
+  if (tls) {
+    arguments.insert(arguments.end(), {"--trusted-ca-file=" + tls->ca, "--cert-file=" + tls->cert,
+                                       "--key-file=" + tls->key, "--client-cert-auth"});
+  }
+  auto process = ChildProcess::Start({.executable = Program(), .arguments = arguments});
   EXPECT_TRUE(process.ok()) << process.status();
   if (process.ok()) process_ = *std::move(process);
 }

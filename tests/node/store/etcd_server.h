@@ -3,6 +3,7 @@
 #define GRAPEVINE_TESTS_NODE_STORE_ETCD_SERVER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "system/child_process.h"
@@ -16,8 +17,12 @@ class EtcdServer {
   static std::string Program();
   static constexpr char kMissing[] = "etcd is not installed (Debian's etcd-server)";
 
+  // PEM files. Its clients must show a certificate of the same authority.
+  struct Tls {
+    std::string ca, cert, key;
+  };
   // Keeps its data in `folder`. Serves soon: its callers wait.
-  explicit EtcdServer(const std::string& folder);
+  explicit EtcdServer(const std::string& folder, const std::optional<Tls>& tls = std::nullopt);
 
   int port() const { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }

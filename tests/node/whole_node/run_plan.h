@@ -70,6 +70,7 @@ struct RunPlan {
   std::optional<std::chrono::milliseconds> min_peer_timeout;
   std::chrono::milliseconds step_timeout{20000};
   bool resilient = false;  // nodes go on without those that are lost; the last round is evaluated
+  Rank begin_nodes = 0;    // of those, as many may begin; 0: all
   Rank least = 0;          // of those, with fewer of whom the others wait for newcomers
   // Likewise without rank 0, whose role another takes over: there is a store.
   bool role_moves = false;

@@ -204,6 +204,7 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
                          .round_limit = horizon_.limit(),
                          .resilient = plan().resilient,
                          .min_nodes = std::max<Rank>(1, plan().least),
+                         .begin_nodes = plan().begin_nodes,
                          .waits = plan().least > 0,
                          .workers = *WorkerCount(plan().algorithm, plan().nodes),
                          .role_moves = plan().role_moves,

@@ -22,6 +22,7 @@
 #include "algorithm/algorithm_kind.h"
 #include "base/status.h"
 #include "experiment/core/run_course.h"
+#include "random/keyed_random.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/node/whole_node/random_plan.h"
 #include "tests/node/whole_node/seed_variable.h"
@@ -630,6 +631,46 @@ TEST(WholeNode, WhoComesBackGoesOn) {
     ExpectThatTheReturnedGoOn(plan, run, &returned);
   });
   EXPECT_GT(returned, 0);
+}
+
+// Of whom some are not there: all but rank 0 and another, or fewer.
+RunPlan BegunWithoutSome(uint64_t seed) {
+  RunPlan plan = MortalPlan(seed);
+  plan.begin_nodes = 2;
+  KeyedRandom random(seed, Purpose::kPlacement);
+  const auto there = 1 + static_cast<Rank>(random.Below(static_cast<uint64_t>(plan.nodes) - 1));
+  for (Rank rank = 1; rank < plan.nodes; ++rank) {
+    if (rank == there || random.Below(3) == 0) continue;
+    plan.faults.push_back({.kind = Fault::Kind::kNeverComes, .a = rank});
+  }
+  return plan;
+}
+
+// They begin when the others have been waited for, and average the models of those who are there.
+void ExpectThatThoseWhoAreThereBegin(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  std::set<Rank> missing;
+  for (const Fault& fault : plan.faults) missing.insert(fault.a);
+  if (!missing.empty()) {
+    ASSERT_GE(run.elapsed(), plan.rendezvous_timeout);
+  }
+  std::vector<Rank> there;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    if (missing.contains(rank)) continue;
+    there.push_back(rank);
+    ASSERT_EQ(*run.node(rank).ending(), absl::OkStatus()) << "rank " << rank;
+    ASSERT_EQ(run.node(rank).round(), run.node(0).round());
+  }
+  ASSERT_GE(run.node(0).round(), std::min(plan.target_met_in.value_or(plan.rounds), plan.rounds));
+  ASSERT_FALSE(run.node(0).averages().empty());
+  const AveragedModel& last = run.node(0).averages().back();
+  if (last.round != run.node(0).round()) return;
+  const std::vector<double> mean = MeanModel(run, there);
+  for (size_t i = 0; i < mean.size(); ++i) ASSERT_NEAR(last.model.span()[i], mean[i], 1e-4);
+}
+
+TEST(WholeNode, ThoseWhoAreThereBeginWithoutTheOthers) {
+  ForEverySeed(BegunWithoutSome, ExpectThatThoseWhoAreThereBegin);
 }
 
 // The same where the others wait for whoever is to come: all come to the end, or end together when
