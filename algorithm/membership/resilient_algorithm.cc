@@ -310,8 +310,14 @@ absl::Status ResilientAlgorithm::HearOffers() {
   return absl::OkStatus();
 }
 
+// What holds a veteran up may be that a newcomer has not begun, which waits for its piece.
 bool ResilientAlgorithm::MustHear(const Event& event) const {
-  if (!gives_way()) return false;
+  if (!gives_way()) {
+    const auto* received = std::get_if<Received>(&event);
+    const auto* lost = std::get_if<Lost>(&event);
+    return (received != nullptr && IsOfAdmission(received->tag)) ||
+           (lost != nullptr && IsOfAdmission(lost->tag));
+  }
   return given_up_ || std::holds_alternative<ViewChanged>(event) ||
          std::holds_alternative<Offered>(event) || std::holds_alternative<Left>(event) ||
          std::holds_alternative<Sent>(event);
@@ -399,10 +405,36 @@ absl::Status ResilientAlgorithm::BeginNextView() {
   return absl::OkStatus();
 }
 
+// Shows messages as they come: of members, with the tags of the view.
+class ResilientAlgorithm::StateOfMember final : public StateVisitor {
+ public:
+  // Both outlive it.
+  StateOfMember(const ResilientAlgorithm& member, StateVisitor& visitor)
+      : member_(member), visitor_(visitor) {}
+
+  void Vector(std::string_view name, Vec vector) override { visitor_.Vector(name, vector); }
+  void Number(std::string_view name, double* number) override { visitor_.Number(name, number); }
+  void Weight(std::string_view name, double* weight) override { visitor_.Weight(name, weight); }
+  void Rounds(std::string_view name, int64_t* rounds) override { visitor_.Rounds(name, rounds); }
+  void Message(std::string_view name, const StateMessage& message) override {
+    StateMessage of_member = message;
+    of_member.from = member_.MemberOf(message.from);
+    of_member.tag = member_.OfView(message.tag);
+    visitor_.Message(name, of_member);
+  }
+  void Kept(KeptSum* sum) override { visitor_.Kept(sum); }
+  void Stepped(bool* stepped) override { visitor_.Stepped(stepped); }
+
+ private:
+  const ResilientAlgorithm& member_;
+  StateVisitor& visitor_;
+};
+
 absl::Status ResilientAlgorithm::VisitState(StateVisitor& state, Host& host) {
   host_ = &host;
   if (!instance_) return absl::FailedPreconditionError("this node has no state yet: it comes in");
-  return instance_->VisitState(state, *this);
+  StateOfMember own(*this, state);
+  return instance_->VisitState(own, *this);
 }
 
 std::vector<Waiting> ResilientAlgorithm::waiting_for() const {

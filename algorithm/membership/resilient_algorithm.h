@@ -71,6 +71,8 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   const View& view() const { return view_; }
 
  private:
+  class StateOfMember;
+
   explicit ResilientAlgorithm(Options options)
       : options_(std::move(options)), view_(options_.first), limit_(view_.from) {}
 

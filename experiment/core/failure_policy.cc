@@ -30,6 +30,8 @@ std::string WantsNewcomers(const Config& config, const FaultSchedule& faults) {
   if (WaitsForOthers(config)) return "--on-failure=wait";
   if (config.join()) return "--join";
   if (config.max_restarts() > 0) return "--max-restarts";
+  // What broke on purpose before the checkpoint may be among them.
+  if (config.has_resume()) return "";
   for (const Fault& fault : faults) {
     const bool returns = fault.kind == FaultKind::kKill && fault.duration != Fault::kForever;
     if (returns) return absl::StrCat("--chaos=", FaultText(fault));
@@ -48,12 +50,8 @@ absl::Status CheckNewcomers(const Config& config, const FaultSchedule& faults) {
             : ", whose nodes share a number of gradients that is dealt out at the start",
         "; gossip in rounds (dpsgd, noloco, sgp) takes others in"));
   }
-  if (config.has_checkpoint_every() || config.has_resume()) {
-    return UsageError(absl::StrCat(flag,
-                                   ": a run that keeps checkpoints, or goes on from one, "
-                                   "takes nobody in"));
-  }
-  return absl::OkStatus();
+  if (!config.has_resume()) return absl::OkStatus();
+  return UsageError(absl::StrCat(flag, ": a run that goes on from a checkpoint takes nobody in"));
 }
 
 }  // namespace

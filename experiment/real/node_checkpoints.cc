@@ -99,13 +99,11 @@ Round NodeCheckpoints::TakeKept() {
 
 namespace {
 
-CheckpointManifest ManifestWith(CheckpointManifest manifest, Rank nodes,
+CheckpointManifest ManifestWith(CheckpointManifest manifest,
                                 const CheckpointDesk::Complete& complete) {
   manifest.set_round(complete.round);
-  if (static_cast<Rank>(complete.parts.size()) < nodes) {
-    for (const auto& [rank, saved] : complete.parts) manifest.add_members(rank);
-  }
   for (const auto& [rank, saved] : complete.parts) {
+    if (complete.changed) manifest.add_members(rank);
     CheckpointPart& part = *manifest.add_nodes();
     part.set_bytes(saved.bytes());
     part.set_checksum(saved.checksum());
@@ -145,6 +143,11 @@ void CheckpointCompletion::OnLost(Rank rank) {
   MutexLock lock(mutex_);
   desk_.OnLost(rank);
   Look();
+}
+
+void CheckpointCompletion::OnNewcomer(Rank rank, Round from) {
+  MutexLock lock(mutex_);
+  desk_.OnNewcomer(rank, from);
 }
 
 void CheckpointCompletion::OnMeasured(Round round) {
@@ -196,7 +199,7 @@ void CheckpointCompletion::Fail(const absl::Status& why) {
 
 absl::Status CheckpointCompletion::Complete(const CheckpointDesk::Complete& complete) {
   RETURN_IF_ERROR(parts_.sync_metrics());
-  CheckpointManifest manifest = ManifestWith(parts_.manifest, parts_.desk.nodes, complete);
+  CheckpointManifest manifest = ManifestWith(parts_.manifest, complete);
   if (parts_.describe) parts_.describe(&manifest);
   ASSIGN_OR_RETURN(const std::string checkpoint,
                    OpenCheckpoint(parts_.run_directory, complete.round));

@@ -90,6 +90,7 @@ class CheckpointCompletion {
   void OnCalled(Round round);
   absl::Status OnPart(Rank rank, const control::SavedPart& part);
   void OnLost(Rank rank);
+  void OnNewcomer(Rank rank, Round from);
   void OnMeasured(Round round);
   void OnOver(Round round);
 

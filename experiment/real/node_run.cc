@@ -280,6 +280,11 @@ void NodeRun::OnLost(Rank rank) {
   if (completion_) completion_->OnLost(rank);
 }
 
+void NodeRun::OnNewcomer(Rank rank, Round from) {
+  collector_->TakeIn(rank, from);
+  if (completion_) completion_->OnNewcomer(rank, from);
+}
+
 absl::Status NodeRun::PrepareCompletion() {
   ASSIGN_OR_RETURN(CheckpointManifest manifest, ManifestOf(*experiment_));
   completion_ = std::make_unique<CheckpointCompletion>(CheckpointCompletion::Parts{
@@ -455,7 +460,7 @@ NodeSessionCallbacks NodeRun::Callbacks() {
           },
       .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); },
       .on_lost = [this](Rank rank) { OnLost(rank); },
-      .on_newcomer = [this](Rank rank, Round from) { collector_->TakeIn(rank, from); },
+      .on_newcomer = [this](Rank rank, Round from) { OnNewcomer(rank, from); },
       .on_joined = [this](const std::vector<View>& views,
                           std::chrono::nanoseconds since_start) { OnJoined(views, since_start); },
       .on_checkpoint =

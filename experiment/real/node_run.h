@@ -140,6 +140,7 @@ class NodeRun final : private RunObserver {
   absl::Status PrepareCompletion();
   void OnPart(Rank rank, const control::SavedPart& part);
   void OnLost(Rank rank);
+  void OnNewcomer(Rank rank, Round from);
   // Of a checkpoint that is being completed: the run until then.
   void Describe(CheckpointManifest* manifest) const;
   absl::Status OnGathered();

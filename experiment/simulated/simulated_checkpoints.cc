@@ -20,6 +20,13 @@ void SimulatedCheckpoints::OnReceived(Rank rank, const Received& event) {
   }
 }
 
+void SimulatedCheckpoints::OnLost(Rank rank, const Lost& event) {
+  for (auto& [round, open] : open_) {
+    const auto saver = open.savers.find(rank);
+    if (saver != open.savers.end()) saver->second->OnLost(event);
+  }
+}
+
 absl::Status SimulatedCheckpoints::OnCut(const CutTimes& cut, Vec model) {
   if (parts_.simulation->stopped()) return absl::OkStatus();  // nobody goes on from here
   if (Saves(cut)) {
@@ -105,16 +112,30 @@ absl::Status SimulatedCheckpoints::WriteIfComplete(Rank rank, Round round) {
   return CompleteIfAll(round);
 }
 
-absl::Status SimulatedCheckpoints::CompleteIfAll(Round round) {
-  if (static_cast<Rank>(open_.at(round).written.size()) < parts_.simulation->living()) {
-    return absl::OkStatus();
+Rank SimulatedCheckpoints::Savers(Round round) const {
+  Rank savers = 0;
+  for (Rank rank = 0; rank < parts_.simulation->nodes(); ++rank) {
+    const auto came = begun_.find(rank);
+    const bool begun = came == begun_.end() || came->second < round;
+    savers += begun && parts_.simulation->alive(rank);
   }
+  return savers;
+}
+
+absl::Status SimulatedCheckpoints::OnReturn(Rank rank, Round from, Nanoseconds) {
+  begun_[rank] = from;
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedCheckpoints::CompleteIfAll(Round round) {
+  if (static_cast<Rank>(open_.at(round).written.size()) < Savers(round)) return absl::OkStatus();
   const auto complete = open_.extract(round);
   called_.erase(round);
   return Complete(complete.mapped());
 }
 
 absl::Status SimulatedCheckpoints::OnDeath(Rank rank, Nanoseconds) {
+  changed_ = true;
   std::vector<Round> rounds;
   for (auto& [round, open] : open_) {
     open.savers.erase(rank);
@@ -129,10 +150,9 @@ absl::Status SimulatedCheckpoints::OnDeath(Rank rank, Nanoseconds) {
 
 absl::Status SimulatedCheckpoints::Complete(const Open& open) {
   CheckpointManifest manifest = open.manifest;
-  const bool all = static_cast<Rank>(open.parts.size()) == parts_.experiment->config().nodes();
   for (const auto& [rank, part] : open.parts) {
     *manifest.add_nodes() = part;
-    if (!all) manifest.add_members(rank);
+    if (changed_) manifest.add_members(rank);
   }
   parts_.describe(&manifest);
   RETURN_IF_ERROR(WriteModel(open, &manifest));

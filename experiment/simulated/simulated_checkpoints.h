@@ -55,9 +55,12 @@ class SimulatedCheckpoints final : public SimObserver {
       : parts_(std::move(parts)), saved_(SavedRounds(parts_.every)), last_(parts_.begin_time) {}
 
   void OnReceived(Rank rank, const Received& event) override;
+  void OnLost(Rank rank, const Lost& event) override;
   absl::Status OnCut(const CutTimes& cut, Vec model) override;
   // Checkpoints under way are without that node, whatever it has saved.
   absl::Status OnDeath(Rank rank, Nanoseconds now) override;
+  // Those of rounds before are without whoever comes in.
+  absl::Status OnReturn(Rank rank, Round from, Nanoseconds now) override;
   // After the run. Where all nodes have come to rest, so have their messages, and what was begun is
   // completed; otherwise it is no checkpoint, and removed.
   absl::Status Finish();
@@ -83,7 +86,9 @@ class SimulatedCheckpoints final : public SimObserver {
   absl::Status WriteWhatIsComplete();
   // Writes the part of a node whose state is complete; completes the checkpoint with the last one.
   absl::Status WriteIfComplete(Rank rank, Round round);
-  // Completes it if all nodes that live have their parts.
+  // How many nodes that live were in the run before the round was over.
+  Rank Savers(Round round) const;
+  // Completes it if all of those have their parts.
   absl::Status CompleteIfAll(Round round);
   absl::Status Complete(const Open& open);
   absl::Status WriteModel(const Open& open, CheckpointManifest* manifest) const;
@@ -95,6 +100,8 @@ class SimulatedCheckpoints final : public SimObserver {
   std::set<Round> called_;    // these, until they are complete
   std::optional<Round> end_;  // the run ends with this one
   std::map<Round, Open> open_;
+  std::map<Rank, Round> begun_;  // of those who have come in, in which round
+  bool changed_ = false;         // nodes were lost
 };
 
 }  // namespace grapevine

@@ -58,6 +58,7 @@ void CheckpointCalls::OnComplete(Round round) { complete_ = std::max(complete_, 
 CheckpointDesk::CheckpointDesk(CheckpointDeskOptions options)
     : options_(std::move(options)),
       last_(options_.nodes, options_.begin),
+      begun_(options_.nodes, options_.begin),
       measured_(options_.begin) {}
 
 absl::Status CheckpointDesk::OnPart(Rank rank, const control::SavedPart& part) {
@@ -66,7 +67,7 @@ absl::Status CheckpointDesk::OnPart(Rank rank, const control::SavedPart& part) {
   last_[rank] = part.round();
   auto& parts = open_[part.round()];
   parts[rank] = part;
-  if (HasAll(parts)) {
+  if (HasAll(part.round(), parts)) {
     Finish(part.round());
   } else if (open_.size() > kMaxOpen) {
     open_.erase(open_.begin());
@@ -75,7 +76,7 @@ absl::Status CheckpointDesk::OnPart(Rank rank, const control::SavedPart& part) {
 }
 
 void CheckpointDesk::Finish(Round round) {
-  waiting_.push_back({.round = round, .parts = std::move(open_.at(round))});
+  waiting_.push_back({.round = round, .parts = std::move(open_.at(round)), .changed = changed_});
   if (waiting_.size() > kMostWaiting) waiting_.pop_front();
   open_.erase(open_.begin(), open_.upper_bound(round));
   called_.erase(called_.begin(), called_.upper_bound(round));
@@ -83,12 +84,27 @@ void CheckpointDesk::Finish(Round round) {
 
 void CheckpointDesk::OnLost(Rank rank) {
   lost_.insert(rank);
+  changed_ = true;
   std::vector<Round> complete;
   for (auto& [round, parts] : open_) {
     parts.erase(rank);
-    if (HasAll(parts)) complete.push_back(round);
+    if (HasAll(round, parts)) complete.push_back(round);
   }
   for (const Round round : complete) Finish(round);
+}
+
+void CheckpointDesk::OnNewcomer(Rank rank, Round from) {
+  lost_.erase(rank);
+  last_[rank] = begun_[rank] = from;
+}
+
+// A process has a part of what is saved after the first of its rounds.
+bool CheckpointDesk::HasAll(Round round, const std::map<Rank, control::SavedPart>& parts) const {
+  Rank expected = 0;
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    expected += !lost_.contains(rank) && begun_[rank] < round;
+  }
+  return !parts.empty() && static_cast<Rank>(parts.size()) == expected;
 }
 
 absl::Status CheckpointDesk::CheckPart(Rank rank, const control::SavedPart& part) const {

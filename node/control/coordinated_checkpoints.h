@@ -96,8 +96,11 @@ class CheckpointDesk {
  public:
   struct Complete {
     Round round = 0;
-    // By rank: of all nodes, or of those that were not lost before it was complete.
+    // By rank: of all nodes, or of those that were not lost before it was complete, nor came in
+    // after its round.
     std::map<Rank, control::SavedPart> parts;
+    // Whether a node was ever lost: what is to come does not follow from the states alone.
+    bool changed = false;
   };
 
   explicit CheckpointDesk(CheckpointDeskOptions options);
@@ -109,6 +112,8 @@ class CheckpointDesk {
   // The run goes on without this node: nothing more comes of it, and what is not complete yet will
   // be without its part.
   void OnLost(Rank rank);
+  // Another process has come in its place, and begins in round `from`.
+  void OnNewcomer(Rank rank, Round from);
   // The run's metrics have all until this round.
   void OnMeasured(Round round);
   // The run is over with this round: nobody goes on from it, nor from later ones.
@@ -126,9 +131,7 @@ class CheckpointDesk {
   // node's own disk holds it up, and with it its neighbours.
   static constexpr size_t kMaxOpen = 1024;
 
-  bool HasAll(const std::map<Rank, control::SavedPart>& parts) const {
-    return !parts.empty() && parts.size() + lost_.size() == static_cast<size_t>(options_.nodes);
-  }
+  bool HasAll(Round round, const std::map<Rank, control::SavedPart>& parts) const;
   // It, and none before it, waits to be taken.
   void Finish(Round round);
   absl::Status CheckPart(Rank rank, const control::SavedPart& part) const;
@@ -136,8 +139,10 @@ class CheckpointDesk {
   bool MayComplete(Round round) const;
 
   const CheckpointDeskOptions options_;
-  std::vector<Round> last_;  // of each rank
+  std::vector<Round> last_;   // of each rank
+  std::vector<Round> begun_;  // in which each process began
   std::set<Rank> lost_;
+  bool changed_ = false;
   std::set<Round> called_;  // after the last that all have reported
   std::map<Round, std::map<Rank, control::SavedPart>> open_;
   std::deque<Complete> waiting_;  // with all parts

@@ -389,6 +389,7 @@ absl::Status Runner::Pump() {
     if (!exchange_->Admits(event)) continue;
     LeaveRest();
     if (const auto* received = std::get_if<Received>(&event)) states_.OnReceived(*received);
+    if (const auto* lost = std::get_if<Lost>(&event)) states_.OnLost(*lost);
     RETURN_IF_ERROR(algorithm_->On(event, *this));
     if (!observed_.ok()) return InRound(observed_);
   }

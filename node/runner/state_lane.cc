@@ -15,6 +15,10 @@ void StateLane::OnReceived(const Received& event) {
   for (Open& open : open_) open.saver->OnReceived(event);
 }
 
+void StateLane::OnLost(const Lost& event) {
+  for (Open& open : open_) open.saver->OnLost(event);
+}
+
 std::optional<SavedNode> StateLane::Take() {
   if (out_ || open_.empty() || !open_.front().saver->complete()) return std::nullopt;
   out_ = true;

@@ -37,6 +37,8 @@ class StateLane {
 
   // Every message, before the algorithm hears of it.
   void OnReceived(const Received& event);
+  // Likewise one that does not come any more.
+  void OnLost(const Lost& event);
 
   // The next complete one, if none is out; it is out until Release.
   std::optional<SavedNode> Take();

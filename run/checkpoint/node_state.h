@@ -50,6 +50,9 @@ class StateSaver final : public StateVisitor {
 
   // Every message, before the algorithm hears of it.
   void OnReceived(const Received& event);
+  // A message that does not come any more: the state is without it. So are those of the others,
+  // from whose mean the run goes on.
+  void OnLost(const Lost& event) { awaited_.erase(std::pair(event.from, event.tag)); }
   // Whether all of the state is there.
   bool complete() const { return awaited_.empty(); }
   const NodeState& state() const { return state_; }

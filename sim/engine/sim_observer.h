@@ -56,6 +56,8 @@ class SimObserver {
   virtual void OnMessage(const MessageTimes& message) {}
   // The algorithm of `rank` is about to hear of it: maybe later than it arrived.
   virtual void OnReceived(Rank rank, const Received& event) {}
+  // Likewise that it does not come any more.
+  virtual void OnLost(Rank rank, const Lost& event) {}
   // Mixing and stepping on the exchange lane of `rank`.
   virtual void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {}
   // `completed` rounds are done; `model` may be read during the call, and is the null vector for a
@@ -87,6 +89,9 @@ class ObserverGroup final : public SimObserver {
   }
   void OnReceived(Rank rank, const Received& event) override {
     for (SimObserver* observer : observers_) observer->OnReceived(rank, event);
+  }
+  void OnLost(Rank rank, const Lost& event) override {
+    for (SimObserver* observer : observers_) observer->OnLost(rank, event);
   }
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override {
     for (SimObserver* observer : observers_) observer->OnArithmetic(rank, begin, end);

@@ -275,6 +275,8 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
     Spend(options_.message_overhead);
     if (parts_.observer != nullptr) parts_.observer->OnReceived(rank, *received);
   }
+  const auto* lost = std::get_if<Lost>(&event);
+  if (lost != nullptr && parts_.observer != nullptr) parts_.observer->OnLost(rank, *lost);
   absl::Status status = node.algorithm->On(event, *this);
   node.busy_until = cursor_;
   if (const auto* changed = std::get_if<ViewChanged>(&event)) LeaveOut(*changed->view);

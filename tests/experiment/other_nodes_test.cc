@@ -414,6 +414,32 @@ TEST(LostNodes, ComeBackOrStayAwayWhenTheRunGoesOn) {
   }
 }
 
+// Those that have come back are in what is saved after that.
+TEST(LostNodes, AreInCheckpointsAgainWhenTheyAreBack) {
+  const ScratchFolder folder;
+  Settings settings = Mortal("kill:rank=3:at=round:15:back=20ms,kill:rank=6:at=round:65:back=3ms");
+  settings["rounds"] = "140";
+  const std::string whole = folder.File("whole");
+  const auto summary = Simulate(whole, settings);
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  const Checkpoint last = *FindCheckpoint(whole);
+  EXPECT_EQ(last.manifest.round(), 140);
+  EXPECT_THAT(MembersOf(last.manifest), ::testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_EQ(last.manifest.members_size(), 8) << "it does not follow from their states alone";
+  EXPECT_EQ(last.manifest.lost_bytes_sent(), 0) << "who is back counts on";
+  EXPECT_EQ(last.manifest.history(last.manifest.history_size() - 1).workers(), 8);
+  settings.erase("chaos");
+  for (const bool real : {false, true}) {
+    const std::string run = folder.File(real ? "real" : "simulated");
+    Copy(whole, run);
+    settings["resume"] = CheckpointPath(run, 130);
+    const auto resumed = real ? Train(run, settings) : Simulate(run, settings);
+    ASSERT_TRUE(resumed.ok()) << resumed.status();
+    EXPECT_EQ(resumed->rounds, 140);
+    EXPECT_TRUE(std::ranges::is_sorted(Measured(run), {}, &RunMetrics::bytes_sent_total));
+  }
+}
+
 // Nobody was lost: a run of this policy goes on as any other, to the bit.
 TEST(LostNodes, AreNoneWhereNobodyDied) {
   const ScratchFolder folder;

@@ -238,6 +238,29 @@ TEST(OtherNodes, ARunThatHasLostOneAndIsKilledGoesOn) {
   }
 }
 
+TEST(OtherNodes, ARunWhoseLostOneIsBackIsKilledAndGoesOn) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  std::vector<std::string> command = Checkpointed(run, 100000);
+  for (const char* flag : {"--on-failure=shrink", "--chaos=kill:rank=1:at=round:30:back=300ms"}) {
+    command.push_back(flag);
+  }
+  GrapevineProcess first(command);
+  ASSERT_TRUE(first.AwaitOutput("; 3 of 3 nodes go on")) << first.output();
+  ASSERT_TRUE(Eventually([&] {
+    return LastManifest(run).find("members: 0\nmembers: 1\nmembers: 2\n") != std::string::npos;
+  })) << first.output();
+  first.Signal(SIGKILL);
+  first.Await();
+  EXPECT_TRUE(first.AwaitNobody());
+  GrapevineProcess resumed({"train", "--resume=" + run});
+  EXPECT_TRUE(resumed.AwaitOutput("goes on after round ")) << resumed.output();
+  EXPECT_TRUE(Eventually([&] { return LastManifest(run).find("members") == std::string::npos; }))
+      << resumed.output();
+  resumed.Signal(SIGINT);
+  EXPECT_EQ(resumed.Await(), kInterrupted) << resumed.output();
+}
+
 // Nothing but the signal saves: the time is not over before.
 std::vector<std::string> SavedAtTheEnd(const std::string& out) {
   return Checkpointed(out, 1500, "10h");

@@ -146,6 +146,27 @@ TEST(CheckpointDesk, ALossMayCompleteSeveral) {
   EXPECT_FALSE(desk.ready());
 }
 
+TEST(CheckpointDesk, ANewcomerHasPartsOfWhatIsSavedAfterItsFirstRound) {
+  CheckpointDesk desk = Desk();
+  desk.OnLost(1);
+  desk.OnNewcomer(1, 20);
+  desk.OnMeasured(100);
+  for (const Rank rank : {0, 2}) Save(desk, 20, rank, rank + 1);
+  const auto without = desk.Take();
+  ASSERT_TRUE(without.has_value()) << "it begins with the next round";
+  EXPECT_EQ(without->parts.size(), 2u);
+  EXPECT_TRUE(without->changed);
+  for (const Rank rank : {0, 2}) Save(desk, 30, rank, rank + 1);
+  EXPECT_FALSE(desk.ready());
+  EXPECT_THAT(std::string(desk.OnPart(1, PartOf(20)).message()),
+              HasSubstr("rank 1 reported its part of the checkpoint of round 20 after that of 20"));
+  Save(desk, 30, 1, 2);
+  const auto with = desk.Take();
+  ASSERT_TRUE(with.has_value());
+  EXPECT_EQ(with->parts.size(), 3u);
+  EXPECT_TRUE(with->changed) << "of all nodes, but not of their first processes";
+}
+
 TEST(CheckpointDesk, KnowsWhatIsCalledFor) {
   CheckpointDesk desk(
       {.nodes = kNodes, .rounds = 100, .saved = nullptr, .evaluated = [](Round) { return false; }});

@@ -122,6 +122,7 @@ void SimulatedCoordinator::Flush() {
   if (output.called) sinks_.on_called(*output.called);
   for (const auto& [rank, part] : output.parts) sinks_.on_part(rank, part);
   for (const Rank lost : output.lost) sinks_.on_lost(lost);
+  for (const auto& [rank, from] : output.newcomers) sinks_.on_newcomer(rank, from);
   for (const std::string& notice : output.notices) sinks_.on_notice(notice);
   std::set<Rank> absent;
   for (const auto& [rank, address] : coordinator_.absent()) absent.insert(rank);

@@ -29,6 +29,7 @@ class SimulatedCoordinator {
     std::function<void(Round)> on_called;
     std::function<void(Rank, const control::SavedPart&)> on_part;
     std::function<void(Rank)> on_lost;
+    std::function<void(Rank, Round)> on_newcomer;
   };
 
   // `processes`: by rank, now; they outlive it. Its own is that of the options' own registration.

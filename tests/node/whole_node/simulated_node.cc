@@ -228,7 +228,8 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
               [this](Rank rank) {
                 desk_->OnLost(rank);
                 TakeCheckpoints();
-              }});
+              },
+          .on_newcomer = [this](Rank rank, Round from) { desk_->OnNewcomer(rank, from); }});
 }
 
 std::function<bool(Round)> SimulatedNode::Saved() const {

@@ -581,6 +581,7 @@ std::set<Rank> KillAndReturn(const RunPlan& plan, SimulatedRun& run) {
   std::vector<Event> events;
   std::set<Rank> killed;
   for (const Fault& fault : Returns(plan)) {
+    if (fault.a == 0 && !plan.role_moves) continue;
     killed.insert(fault.a);
     events.push_back({fault.at, fault.a, false});
     events.push_back({fault.at + fault.lasts, fault.a, true});
@@ -771,6 +772,8 @@ TEST(WholeNode, TheLivingUseUpTheBudgetWhoeverDiesWhen) {
   ForEverySeed(SharingMortals, ExpectThatTheLivingUseUpTheBudget);
 }
 
+constexpr Round kMostInFlight = 2;  // sgp:overlap=2
+
 RunPlan SavingMortals(uint64_t seed) {
   RunPlan plan = MortalPlan(seed);
   plan.saved_every = 1 + static_cast<Round>(seed % 3);
@@ -790,6 +793,9 @@ void ExpectCheckpointsOfTheLiving(const RunPlan& plan, SimulatedRun& run) {
       ASSERT_TRUE(checkpoint.parts.contains(rank)) << rank << " in round " << checkpoint.round;
     }
     const std::vector<Round>& saved = run.node(rank).saved();
+    // But for what awaits replicas that are in flight at the end.
+    ASSERT_GE(static_cast<Round>(saved.size()) + kMostInFlight,
+              run.node(rank).round() / plan.saved_every);
     const Round before = saved.size() < 2 ? 0 : saved[saved.size() - 2];
     told = std::min(told.value_or(before), before);
   }
@@ -798,6 +804,47 @@ void ExpectCheckpointsOfTheLiving(const RunPlan& plan, SimulatedRun& run) {
   ASSERT_FALSE(complete.empty());
   ASSERT_GE(complete.back().round, *told);
   ASSERT_TRUE(std::ranges::is_sorted(complete, {}, &CheckpointDesk::Complete::round));
+}
+
+// Where rank 0 stays.
+RunPlan SavingReturners(uint64_t seed) {
+  RunPlan plan = ReturningPlan(seed);
+  plan.role_moves = false;
+  plan.saved_every = 1 + static_cast<Round>(seed % 3);
+  return plan;
+}
+
+// Checkpoints go on as the rounds do, and whoever is in the run has its parts of them.
+void ExpectCheckpointsOfTheReturned(const RunPlan& plan, SimulatedRun& run, int* with_returned) {
+  ASSERT_TRUE(AllBegin(plan, run));
+  const std::set<Rank> killed = KillAndReturn(plan, run);
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  ASSERT_EQ(*run.node(0).ending(), absl::OkStatus());
+  const std::vector<CheckpointDesk::Complete>& complete = run.node(0).checkpoints();
+  ASSERT_TRUE(std::ranges::is_sorted(complete, std::ranges::less_equal{},
+                                     &CheckpointDesk::Complete::round));
+  Round saved_by_all = plan.rounds;  // before the last
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    if (!run.node(rank).ending() || !run.node(rank).ending()->ok()) continue;
+    const std::vector<Round>& saved = run.node(rank).saved();
+    saved_by_all = std::min(saved_by_all, saved.size() < 2 ? 0 : saved[saved.size() - 2]);
+    for (const auto& checkpoint : complete) {
+      if (!std::ranges::binary_search(saved, checkpoint.round)) continue;
+      ASSERT_TRUE(checkpoint.parts.contains(rank)) << rank << " in round " << checkpoint.round;
+      *with_returned += killed.contains(rank);
+    }
+  }
+  if (saved_by_all == 0) return;
+  ASSERT_FALSE(complete.empty());
+  ASSERT_GE(complete.back().round, saved_by_all);
+}
+
+TEST(WholeNode, WhoComesBackIsInTheCheckpoints) {
+  int with_returned = 0;
+  ForEverySeed(SavingReturners, [&](const RunPlan& plan, SimulatedRun& run) {
+    ExpectCheckpointsOfTheReturned(plan, run, &with_returned);
+  });
+  EXPECT_GT(with_returned, 0);
 }
 
 TEST(WholeNode, TheLivingHaveCheckpointsWhoeverDiesWhen) {
