@@ -332,7 +332,7 @@ void NodeSession::ComeIn(const control::Joined& joined) {
   std::vector<View> views;
   for (const control::View& before : joined.before()) views.push_back(ViewOf(before));
   views.push_back(ViewOf(joined.view()));
-  callbacks_.on_joined(views, std::chrono::nanoseconds(joined.time_ns()));
+  callbacks_.on_joined(views, joined);
   runner_->ComeIn(views.back(), joined.view().lead());
 }
 

@@ -107,10 +107,9 @@ struct NodeSessionCallbacks {
   std::function<void(Rank)> on_lost = [](Rank) {};
   // Likewise: with another process in its place, after this round.
   std::function<void(Rank, Round)> on_newcomer = [](Rank, Round) {};
-  // This node comes into a run that is under way; before on_start. `views`: those that are known,
-  // the one with which it comes in is the last.
-  std::function<void(const std::vector<View>& views, std::chrono::nanoseconds since_start)>
-      on_joined = {};
+  // This node comes into a run that is under way; before on_start. `views`: all of `joined`'s, the
+  // one with which it comes in is the last.
+  std::function<void(const std::vector<View>& views, const control::Joined& joined)> on_joined = {};
   // All nodes have theirs. From the client's thread: must not wait.
   std::function<void(Round)> on_checkpoint = [](Round) {};
   // On rank 0: all nodes are there, and none has heard so. From any thread; may take a moment.

@@ -30,8 +30,6 @@ std::string WantsNewcomers(const Config& config, const FaultSchedule& faults) {
   if (WaitsForOthers(config)) return "--on-failure=wait";
   if (config.join()) return "--join";
   if (config.max_restarts() > 0) return "--max-restarts";
-  // What broke on purpose before the checkpoint may be among them.
-  if (config.has_resume()) return "";
   for (const Fault& fault : faults) {
     const bool returns = fault.kind == FaultKind::kKill && fault.duration != Fault::kForever;
     if (returns) return absl::StrCat("--chaos=", FaultText(fault));
@@ -41,17 +39,13 @@ std::string WantsNewcomers(const Config& config, const FaultSchedule& faults) {
 
 absl::Status CheckNewcomers(const Config& config, const FaultSchedule& faults) {
   const std::string flag = WantsNewcomers(config, faults);
-  if (flag.empty()) return absl::OkStatus();
-  if (!TakesNewcomers(config.algorithm())) {
-    return UsageError(absl::StrCat(
-        flag, ": nobody can come into a run of --algorithm=", config.algorithm(),
-        HasRounds(config.algorithm())
-            ? ", whose nodes all have the same model and optimizer's state"
-            : ", whose nodes share a number of gradients that is dealt out at the start",
-        "; gossip in rounds (dpsgd, noloco, sgp) takes others in"));
-  }
-  if (!config.has_resume()) return absl::OkStatus();
-  return UsageError(absl::StrCat(flag, ": a run that goes on from a checkpoint takes nobody in"));
+  if (flag.empty() || TakesNewcomers(config.algorithm())) return absl::OkStatus();
+  return UsageError(
+      absl::StrCat(flag, ": nobody can come into a run of --algorithm=", config.algorithm(),
+                   HasRounds(config.algorithm())
+                       ? ", whose nodes all have the same model and optimizer's state"
+                       : ", whose nodes share a number of gradients that is dealt out at the start",
+                   "; gossip in rounds (dpsgd, noloco, sgp) takes others in"));
 }
 
 }  // namespace

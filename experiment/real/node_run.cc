@@ -224,7 +224,11 @@ absl::Status NodeRun::PrepareToGoOn() {
   if (!config.has_resume()) return absl::OkStatus();
   if (!coordinates_) {
     others_ = CheckpointOfOthers(*experiment_);
-    return others_ ? PrepareToBeginAtMean(*others_) : FindOwnParts();
+    const absl::Status found = others_ ? PrepareToBeginAtMean(*others_) : FindOwnParts();
+    if (found.ok() || !options_.joins) return found;
+    // A run that is under way gives it all that it needs, and takes old checkpoints away.
+    LOG(INFO) << "rank " << options_.rank << " has no part of a checkpoint: " << found;
+    return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint, CheckpointToResume(*experiment_));
   if (BeginsAtMean(*checkpoint, *experiment_)) others_ = checkpoint;
@@ -441,39 +445,38 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
 }
 
 NodeSessionCallbacks NodeRun::Callbacks() {
-  return {
-      .on_listening = options_.on_listening,
-      .on_metrics =
-          [this](Rank rank, const control::NodeMetrics& report) {
-            absl::Status status = collector_->OnNode(rank, report);
-            if (!status.ok()) session_->Interrupt(std::move(status));
-          },
-      .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
-      .on_settled =
-          [this](Round limit, int64_t growth) {
-            course_->Settle(limit, growth);
-            told_limit_ = limit;
-          },
-      .on_called =
-          [this](Round round) {
-            if (completion_) completion_->OnCalled(round);
-          },
-      .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); },
-      .on_lost = [this](Rank rank) { OnLost(rank); },
-      .on_newcomer = [this](Rank rank, Round from) { OnNewcomer(rank, from); },
-      .on_joined = [this](const std::vector<View>& views,
-                          std::chrono::nanoseconds since_start) { OnJoined(views, since_start); },
-      .on_checkpoint =
-          [this](Round round) {
-            if (checkpoints_) checkpoints_->OnComplete(round);
-          },
-      .on_gathered = [this] { return OnGathered(); },
-      .on_resumed = [this](const control::Resumed& resumed) { return OnResumed(resumed); },
-      .on_role = [this] { return OnRole(); },
-      .on_evaluations_from = [this](Round round) { collector_->NoEvaluationsBefore(round); },
-      .on_start = [this] { return OnStart(); },
-      .on_trained = [this](const SharedVector& model) { return OnTrained(model); },
-      .on_all_done = [this] { return WriteResults(); }};
+  return {.on_listening = options_.on_listening,
+          .on_metrics =
+              [this](Rank rank, const control::NodeMetrics& report) {
+                absl::Status status = collector_->OnNode(rank, report);
+                if (!status.ok()) session_->Interrupt(std::move(status));
+              },
+          .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
+          .on_settled =
+              [this](Round limit, int64_t growth) {
+                course_->Settle(limit, growth);
+                told_limit_ = limit;
+              },
+          .on_called =
+              [this](Round round) {
+                if (completion_) completion_->OnCalled(round);
+              },
+          .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); },
+          .on_lost = [this](Rank rank) { OnLost(rank); },
+          .on_newcomer = [this](Rank rank, Round from) { OnNewcomer(rank, from); },
+          .on_joined = [this](const std::vector<View>& views,
+                              const control::Joined& joined) { OnJoined(views, joined); },
+          .on_checkpoint =
+              [this](Round round) {
+                if (checkpoints_) checkpoints_->OnComplete(round);
+              },
+          .on_gathered = [this] { return OnGathered(); },
+          .on_resumed = [this](const control::Resumed& resumed) { return OnResumed(resumed); },
+          .on_role = [this] { return OnRole(); },
+          .on_evaluations_from = [this](Round round) { collector_->NoEvaluationsBefore(round); },
+          .on_start = [this] { return OnStart(); },
+          .on_trained = [this](const SharedVector& model) { return OnTrained(model); },
+          .on_all_done = [this] { return WriteResults(); }};
 }
 
 void NodeRun::OnPart(Rank rank, const control::SavedPart& part) {
@@ -534,10 +537,13 @@ absl::Status NodeRun::ContinueFiles() {
   return OpenRunMetrics();
 }
 
-void NodeRun::OnJoined(const std::vector<View>& views, std::chrono::nanoseconds since_start) {
+void NodeRun::OnJoined(const std::vector<View>& views, const control::Joined& joined) {
   joined_ = true;
   begin_ = views.back().from;
-  elapsed_before_ = since_start;
+  elapsed_before_ = std::chrono::nanoseconds(joined.time_ns());
+  for (const control::Workers& since : joined.history()) {
+    course_->Among(since.from(), since.workers());
+  }
   for (const View& view : views) course_->GoOn(view);
 }
 

@@ -115,7 +115,7 @@ class NodeRun final : private RunObserver {
   absl::Status RestoreOwnPart(const control::SavedPart& own);
   // Rank 0's files, all of which are of this round or earlier from now on.
   absl::Status ContinueFiles();
-  void OnJoined(const std::vector<View>& views, std::chrono::nanoseconds since_start);
+  void OnJoined(const std::vector<View>& views, const control::Joined& joined);
   absl::Status OnStart();
   absl::StatusOr<std::string> NodeFolder();
   absl::StatusOr<std::string> ContinueNodeFolder();

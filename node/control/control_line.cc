@@ -71,13 +71,14 @@ absl::Status CheckTraffic(const control::Resumed& resumed) {
   return absl::OkStatus();
 }
 
-absl::Status CheckHistory(const control::Resumed& resumed) {
+// Until `round`.
+absl::Status CheckHistory(const google::protobuf::RepeatedPtrField<control::Workers>& history,
+                          Round round) {
   Round last = -1;
-  for (const control::Workers& since : resumed.history()) {
-    if (since.from() <= last || since.from() > resumed.round() || since.workers() < 1) {
+  for (const control::Workers& since : history) {
+    if (since.from() <= last || since.from() > round || since.workers() < 1) {
       return Malformed(absl::StrCat("says that ", since.workers(), " workers train from round ",
-                                    since.from(), " on, after round ", last, " of ",
-                                    resumed.round()));
+                                    since.from(), " on, after round ", last, " of ", round));
     }
     last = since.from();
   }
@@ -95,7 +96,7 @@ absl::Status CheckResumed(const control::Resumed& resumed, const DirectiveContex
                                   context.world_size, " nodes"));
   }
   RETURN_IF_ERROR(CheckTraffic(resumed));
-  RETURN_IF_ERROR(CheckHistory(resumed));
+  RETURN_IF_ERROR(CheckHistory(resumed.history(), resumed.round()));
   return CheckSettled(resumed.settled(), context);
 }
 
@@ -184,6 +185,7 @@ absl::Status CheckJoined(const control::Joined& joined, const DirectiveContext& 
     return Malformed(
         absl::StrCat("says that ", Describe(before), ", came before ", Describe(view)));
   }
+  RETURN_IF_ERROR(CheckHistory(joined.history(), view.from()));
   return CheckSettled(joined.settled(), context);
 }
 
@@ -195,7 +197,8 @@ absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& 
   }
   for (Rank rank = 0; rank < context.world_size; ++rank) {
     // Of whom the run has begun without there is none.
-    const bool may_miss = context.view != nullptr && rank != context.rank;
+    const bool may_miss = context.view != nullptr && rank != context.rank &&
+                          !(roster.has_joined() && ViewOf(roster.joined().view()).RankOf(rank));
     if (may_miss && roster.addresses(rank).empty()) continue;
     if (!IsAddress(roster.addresses(rank))) {
       return Malformed(absl::StrCat("sent \"", Printable(roster.addresses(rank), kMaxShownAddress),

@@ -726,6 +726,7 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
   *joined.mutable_view() = told;
   joined.mutable_before()->Assign(views_.begin(), views_.end());
   joined.mutable_settled()->Assign(settled_.begin(), settled_.end());
+  if (options_.resumed) *joined.mutable_history() = options_.resumed->history();
   joined.set_time_ns(std::max<int64_t>(0, nanoseconds(now_ - started_).count()));
   for (const Rank newcomer : view.newcomers) {
     const Candidate candidate = candidates_.extract(newcomer).mapped();

@@ -253,10 +253,16 @@ TEST(OtherNodes, ARunWhoseLostOneIsBackIsKilledAndGoesOn) {
   first.Signal(SIGKILL);
   first.Await();
   EXPECT_TRUE(first.AwaitNobody());
-  GrapevineProcess resumed({"train", "--resume=" + run});
+  GrapevineProcess resumed({"train", "--resume=" + run, "--max-restarts=1"});
   EXPECT_TRUE(resumed.AwaitOutput("goes on after round ")) << resumed.output();
   EXPECT_TRUE(Eventually([&] { return LastManifest(run).find("members") == std::string::npos; }))
       << resumed.output();
+  // Others come into a run that goes on, too.
+  kill(resumed.Node(2), SIGKILL);
+  EXPECT_TRUE(resumed.AwaitOutput("; 3 of 3 nodes go on")) << resumed.output();
+  EXPECT_TRUE(Eventually([&] {
+    return LastManifest(run).find("members: 0\nmembers: 1\nmembers: 2\n") != std::string::npos;
+  })) << resumed.output();
   resumed.Signal(SIGINT);
   EXPECT_EQ(resumed.Await(), kInterrupted) << resumed.output();
 }

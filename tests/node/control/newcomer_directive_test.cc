@@ -80,6 +80,38 @@ class NewcomerDirective : public ::testing::Test {
   const View last_{.epoch = 1, .from = 5, .members = {0, 1, 3}, .ballot = 1};
 };
 
+TEST_F(NewcomerDirective, WhoHasNeverComeHasNoAddress) {
+  control::Directive directive = Roster(ViewWith(4, 7, {0, 2, 3}, {2}), {});
+  control::Roster& roster = *directive.mutable_roster();
+  roster.set_addresses(1, "");
+  EXPECT_EQ(ObjectionToRoster(directive), "");
+  EXPECT_THAT(ObjectionToRoster(directive, /*resilient=*/false), HasSubstr("address of rank 1"));
+  roster.set_addresses(3, "");
+  EXPECT_THAT(ObjectionToRoster(directive), HasSubstr("address of rank 3")) << "a member";
+  roster.clear_joined();
+  EXPECT_EQ(ObjectionToRoster(directive), "") << "of a run that begins";
+  roster.set_addresses(2, "");
+  EXPECT_THAT(ObjectionToRoster(directive), HasSubstr("address of rank 2")) << "this node";
+}
+
+TEST_F(NewcomerDirective, AHistoryThatCannotBeIsRefused) {
+  const auto add = [](Round from, int workers) {
+    return [=](control::Joined* joined) {
+      control::Workers& since = *joined->add_history();
+      since.set_from(from);
+      since.set_workers(workers);
+    };
+  };
+  ExpectRefusedRoster(add(3, 0), "0 workers train from round 3 on");
+  ExpectRefusedRoster(add(8, 2), "2 workers train from round 8 on, after round -1 of 7");
+  ExpectRefusedRoster(
+      [&](control::Joined* joined) {
+        add(3, 2)(joined);
+        add(3, 4)(joined);
+      },
+      "4 workers train from round 3 on, after round 3");
+}
+
 TEST_F(NewcomerDirective, AViewMayLoseSomeAndTakeOthersIn) {
   EXPECT_EQ(ObjectionToView(ViewWith(2, 5, {0, 1, 2, 3}, {2})), "");
   EXPECT_EQ(ObjectionToView(ViewWith(2, 9, {0, 2, 3}, {2})), "");
