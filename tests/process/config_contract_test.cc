@@ -40,9 +40,12 @@ class ConfigContractTest : public ::testing::TestWithParam<std::string> {
   std::map<std::string, std::string> Companions() const {
     std::map<std::string, std::string> companions;
     if (GetParam() == "planned_nodes") companions["resume"] = "run";
-    if (!GetParam().starts_with("tls_")) return companions;
-    for (const char* name : {"tls_ca", "tls_cert", "tls_key"}) {
-      if (GetParam() != name) companions[name] = "file.pem";
+    const bool for_etcd = GetParam().starts_with("etcd_");
+    if (for_etcd) companions["coordinator"] = "etcd:127.0.0.1:2379/run";
+    if (!for_etcd && !GetParam().starts_with("tls_")) return companions;
+    for (const char* name : {"ca", "cert", "key"}) {
+      const std::string file = absl::StrCat(for_etcd ? "etcd_" : "tls_", name);
+      if (GetParam() != file) companions[file] = "file.pem";
     }
     return companions;
   }
