@@ -219,8 +219,10 @@ void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   limit_final_ = final;
   if (phase_ != Phase::kRunning) return;
   if (desk_) desk_->Extend(limit, final);
-  if (agreement_) agreement_->Extend(StepLimit());
-  if (agreement_) TellDecrees();
+  if (agreement_) {
+    agreement_->Extend(StepLimit());
+    TellDecrees();  // there are rounds again for those who are waited for
+  }
   if (desk_) return SendLimits();
   control::Directive directive;
   directive.mutable_round_limit()->set_limit(limit);
@@ -767,7 +769,6 @@ std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
   const Rank rank = registration.rank();
   // Those who would have to agree may have left.
   if (phase_ == Phase::kFinished) return "the run is over";
-  if (calls_) return "the run keeps checkpoints, and takes nobody in";
   if (desk_) return "its nodes share a budget of gradients, and take nobody in";
   if (!agreement_) {
     return absl::StrCat("the run is under way, and ", Self(),
