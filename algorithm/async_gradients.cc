@@ -20,8 +20,14 @@ constexpr int64_t kWindowsAhead = 2;
 
 }  // namespace
 
-GradientBudget::GradientBudget(Rank workers, Round window)
-    : least_ahead_(kWindowsAhead * window), workers_(workers), sharing_(workers) {}
+GradientBudget::GradientBudget(Rank workers, Round window, const std::vector<Round>& done)
+    : least_ahead_(kWindowsAhead * window), workers_(workers), sharing_(workers) {
+  for (size_t i = 0; i < std::min(done.size(), workers_.size()); ++i) {
+    workers_[i].steps = workers_[i].limit = done[i];
+    steps_ += done[i];
+  }
+  total_ = granted_ = steps_;
+}
 
 std::vector<Rank> GradientBudget::Extend(int64_t total) {
   total_ = std::max(total_, total);

@@ -36,8 +36,9 @@ class GradientBudget {
   static constexpr int64_t kMaxAhead = 64;
 
   // Shared out among the ranks below `workers`, at least one, which exchange something after every
-  // `window` steps (StepsBetweenExchanges). Empty until it is extended.
-  explicit GradientBudget(Rank workers, Round window = 1);
+  // `window` steps (StepsBetweenExchanges). Of `done`, by rank, what each has done before; none has
+  // anything if that is empty. Nothing is left until it is extended.
+  explicit GradientBudget(Rank workers, Round window = 1, const std::vector<Round>& done = {});
 
   // Extends it to `total` gradients; a smaller number changes nothing. The workers whose limits
   // have moved, ascending.

@@ -99,9 +99,11 @@ class Host {
   // no round after `round` begins here, or, where an instance gives way (Algorithm::gives_way),
   // ends here; -1: none.
   virtual void Promise(uint32_t ballot, Round round) {}
-  // Likewise: the view begins here. From now on messages are exchanged with its newcomers, unless a
-  // later view without them has come already.
-  virtual void BeginView(const View& view) {}
+  // Likewise: the view begins here, at this node's model; no vector of a newcomer, or of a node
+  // that has none. From now on messages are exchanged with its newcomers, unless a later view
+  // without them has come already. Where it is for a checkpoint (View::checkpoint), the driver has
+  // the algorithm show its state during the call.
+  virtual void BeginView(const View& view, Vec model) {}
 
   // Round `completed` is over and `model` is this node's model: metrics are taken and state can
   // be exported here. Never a barrier. A node without a whole model (a parameter server) passes

@@ -27,6 +27,9 @@ struct View {
   uint32_t ballot = 0;          // under which it was agreed upon (event.h, Prepare)
   // Those of the members that come in with this view, ascending (membership/admission.h).
   std::vector<Member> newcomers = {};
+  // Where nodes go through no rounds together: what a node has as this view begins is its part of
+  // the checkpoint of this nominal round, as nothing is on its way between two views. 0: of none.
+  Round checkpoint = 0;
 
   Rank size() const { return static_cast<Rank>(members.size()); }
   // The position of a member; none for one that is not in this view.

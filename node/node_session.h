@@ -72,6 +72,8 @@ struct NodeSessionOptions {
   bool settles_last = false;
   // If the run keeps checkpoints; when it calls for them is rank 0's.
   std::optional<CheckpointCallsOptions> checkpoints;
+  // Likewise, if nodes share a budget.
+  std::optional<RenewalsOptions> renewals;
   // The ranks from here on are servers; 0: there are none.
   Rank workers = 0;
   // If nodes share a budget of gradients, of so many rounds for each worker.

@@ -256,8 +256,9 @@ absl::Status Adpsgd::On(const Event& event, Host& host) {
 
 absl::Status Adpsgd::OnStart(const Start& event, Host& host) {
   replica_ = host.InitialReplica(host.whole_replica());
-  step_.Start(host);
+  step_.Start(event.round, host);
   steps_ = event.round;
+  SetNominal(static_cast<double>(event.round));
   if (event.state != nullptr) RETURN_IF_ERROR(VisitState(*event.state, host));
   started_ = true;
   return absl::OkStatus();

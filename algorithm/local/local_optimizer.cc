@@ -2,8 +2,6 @@
 
 namespace grapevine {
 
-void OwnStep::Start(Host& host) { state_ = host.NewOptimizerState(host.whole_replica()); }
-
 Vec OwnStep::Take(Vec model, Vec gradient, Round step, Round nominal_round, Host& host) {
   const Term own{1.0, {model, 0, host.replica_size()}};
   host.Step({.range = host.whole_replica(),
@@ -11,8 +9,8 @@ Vec OwnStep::Take(Vec model, Vec gradient, Round step, Round nominal_round, Host
              .mix = {&own, 1},
              .own = model,
              .gradient = gradient,
-             .state = state_,
-             .step = step,
+             .state = state_.vector(),
+             .step = state_.StepIn(step),
              .learning_rate = learning_rate_(nominal_round)});
   return gradient;
 }

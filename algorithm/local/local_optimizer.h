@@ -41,14 +41,15 @@ class OwnStep {
  public:
   explicit OwnStep(LearningRate learning_rate) : learning_rate_(std::move(learning_rate)) {}
 
-  void Start(Host& host);
-  void VisitState(StateVisitor& state) { state.Vector("optimizer", state_); }
+  // The first step is `step`.
+  void Start(Round step, Host& host) { state_.Start(host.whole_replica(), step, host); }
+  void VisitState(StateVisitor& state) { state_.VisitState(state); }
   // The stepped model, in the gradient's memory: a vector less.
   Vec Take(Vec model, Vec gradient, Round step, Round nominal_round, Host& host);
 
  private:
   const LearningRate learning_rate_;
-  Vec state_;
+  OptimizerState state_;
 };
 
 }  // namespace grapevine

@@ -174,7 +174,7 @@ absl::Status ResilientAlgorithm::OnStart(const Start& event) {
     return absl::InternalError(
         absl::StrCat("member ", options_.self, " does not come in with view ", view_.epoch));
   }
-  host_->BeginView(view_);
+  host_->BeginView(view_, Vec{});
   reception_.emplace(view_).Begin(*host_);
   return absl::OkStatus();
 }
@@ -392,10 +392,10 @@ absl::Status ResilientAlgorithm::BeginNextView() {
   do {  // an instance that was given up may have others behind it that need not begin
     view_ = std::move(next_.front());
     next_.pop_front();
-    host_->BeginView(view_);
+    host_->BeginView(view_, *resting_);
     BeginDonation();
-    ASSIGN_OR_RETURN(instance_, options_.make(view_, *view_.RankOf(options_.self)));
   } while (given_up_ && !instance_->takes_leave() && !next_.empty());
+  ASSIGN_OR_RETURN(instance_, options_.make(view_, *view_.RankOf(options_.self)));
   given_up_ = false;
   carried.HandOver();
   RETURN_IF_ERROR(Forward(Start{.round = limit_, .state = &carried, .latest = view_.from}));

@@ -148,7 +148,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   }
   void GradientApplied(int64_t staleness) override { host_->GradientApplied(staleness); }
   void Promise(uint32_t ballot, Round round) override { host_->Promise(ballot, round); }
-  void BeginView(const View& view) override { host_->BeginView(view); }
+  void BeginView(const View& view, Vec model) override { host_->BeginView(view, model); }
   void Boundary(Round completed, Vec model) override { host_->Boundary(completed, model); }
   void Rest(Vec model) override { resting_ = model; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -29,6 +30,11 @@ void ViewAgreement::Admit(Member member) {
   if (!asking_) Ask();
 }
 
+void ViewAgreement::Renew(Round checkpoint) {
+  checkpoint_ = checkpoint;
+  if (!asking_) Ask();
+}
+
 Round ViewAgreement::Next() const {
   Round next = view_.from;
   for (const auto& [member, round] : promised_) next = std::max(next, round + 1);
@@ -49,7 +55,8 @@ void ViewAgreement::Agree() {
            .from = from,
            .members = living_,
            .ballot = ballot_,
-           .newcomers = {coming_.begin(), coming_.end()}};
+           .newcomers = {coming_.begin(), coming_.end()},
+           .checkpoint = std::exchange(checkpoint_, 0)};
   for (const Member member : std::exchange(coming_, {})) {
     waiting_.erase(member);
     view_.members.insert(std::ranges::upper_bound(view_.members, member), member);

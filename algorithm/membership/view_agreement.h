@@ -19,6 +19,10 @@
 // the question is opened again at once, so that nobody begins a round past its answer, and stays
 // open until as many would be in, or no round is left for newcomers.
 //
+// A view with the same members (Renew) is for a checkpoint of nodes that go through no rounds
+// together: nothing that is sent in one view arrives in the next, so what all have in between
+// belongs together.
+//
 // Members lost meanwhile open the question anew, under a ballot of its own; late answers to an
 // earlier one count for nothing. A view may follow another before everybody has reached the
 // first: views have epochs, and rounds never fall.
@@ -64,6 +68,8 @@ class ViewAgreement {
   // One that is not in the run wants to come in: it is in a view that follows, or declined. Nothing
   // happens if it is in or waits.
   void Admit(Member member);
+  // All go on as they are, in a view that follows, with that checkpoint (View::checkpoint).
+  void Renew(Round checkpoint);
   // Those that cannot come in, as the run has no round left.
   std::vector<Member> TakeDeclined() { return std::exchange(declined_, {}); }
   // An answer, which may come again: `round` is the last that `member` may begin; -1: none. Errors
@@ -101,6 +107,7 @@ class ViewAgreement {
   std::set<Member> waiting_;  // to come in
   std::set<Member> coming_;   // of those, under this ballot
   std::vector<Member> declined_;
+  Round checkpoint_ = 0;  // of the next view
   uint32_t ballot_;
   bool asking_ = false;
   std::map<Member, Round> promised_;  // answers to this ballot

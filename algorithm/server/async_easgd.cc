@@ -23,7 +23,7 @@ class ElasticReplica final : public WorkerRule {
 
   explicit ElasticReplica(LearningRate learning_rate) : step_(std::move(learning_rate)) {}
 
-  void Start(Vec model, Host& host) override;
+  void Start(Vec model, Round step, Host& host) override;
   void VisitState(StateVisitor& state) override {
     state.Vector("replica", replica_);
     step_.VisitState(state);
@@ -55,9 +55,9 @@ class ElasticServer final : public ServerRule {
   int64_t size_ = 0;
 };
 
-void ElasticReplica::Start(Vec model, Host& host) {
+void ElasticReplica::Start(Vec model, Round step, Host& host) {
   replica_ = model;
-  step_.Start(host);
+  step_.Start(step, host);
 }
 
 void ElasticReplica::OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) {

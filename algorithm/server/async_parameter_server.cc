@@ -49,8 +49,9 @@ absl::Status AsyncWorker::On(const Event& event, Host& host) {
 
 // One that goes on asks first where servers must know of it: these wait for nobody who has not.
 absl::Status AsyncWorker::OnStart(const Start& event, Host& host) {
-  rule_->Start(host.InitialReplica(host.whole_replica()), host);
+  rule_->Start(host.InitialReplica(host.whole_replica()), event.round, host);
   steps_ = event.round;
+  applied_ = event.round * options_.workers;
   if (event.state != nullptr) {
     RETURN_IF_ERROR(VisitState(*event.state, host));
     must_pull_ = options_.tells_limit;
@@ -249,6 +250,7 @@ absl::Status AsyncServer::On(const Event& event, Host& host) {
 absl::Status AsyncServer::OnStart(const Start& event, Host& host) {
   weights_ = host.InitialReplica(Range(host));
   rule_->Start(Range(host), host);
+  gradients_ = event.round * planned_;
   if (event.state == nullptr) return absl::OkStatus();
   gate_.WaitForAll();
   return VisitState(*event.state, host);

@@ -29,8 +29,8 @@ class WorkerRule {
  public:
   virtual ~WorkerRule() = default;
 
-  // Takes the model to begin with.
-  virtual void Start(Vec model, Host& host) = 0;
+  // Takes the model to begin with, before this step.
+  virtual void Start(Vec model, Round step, Host& host) = 0;
   // What it keeps right after an exchange (Algorithm::VisitState).
   virtual void VisitState(StateVisitor& state) = 0;
   // At which gradients are computed.

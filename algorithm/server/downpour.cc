@@ -29,7 +29,7 @@ class WindowPusher final : public WorkerRule {
 
   explicit WindowPusher(LearningRate learning_rate) : step_(std::move(learning_rate)) {}
 
-  void Start(Vec model, Host& host) override;
+  void Start(Vec model, Round step, Host& host) override;
   void VisitState(StateVisitor& state) override;
   Vec model() const override { return model_; }
   void OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) override;
@@ -63,9 +63,9 @@ void Sum(Part out, Term first, Term second, Host& host) {
   if (out.size > 0) host.Combine(out, terms);
 }
 
-void WindowPusher::Start(Vec model, Host& host) {
+void WindowPusher::Start(Vec model, Round step, Host& host) {
   weights_ = model_ = model;
-  step_.Start(host);
+  step_.Start(step, host);
 }
 
 // The weights are its model then.

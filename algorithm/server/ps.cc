@@ -30,7 +30,7 @@ class GradientPusher final : public WorkerRule {
  public:
   static constexpr int64_t kVectors = 2;
 
-  void Start(Vec model, Host& host) override { weights_ = model; }
+  void Start(Vec model, Round, Host&) override { weights_ = model; }
   void VisitState(StateVisitor& state) override { state.Vector("replica", weights_); }
   Vec model() const override { return weights_; }
   void OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) override;

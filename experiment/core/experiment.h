@@ -92,13 +92,17 @@ class Experiment {
   std::unique_ptr<const ComputeTime> MakeCompute(const RunCourse* course) const;
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank,
                                                            const RunCourse* course) const;
-  // One that goes on without nodes that are lost, and says so to the course; `views` are the run's
-  // (NewViews), and outlive it.
+  // One that goes over to other views, and says so to the course; `views` are the run's (NewViews),
+  // and outlive it.
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeResilientAlgorithm(Rank rank, RunCourse* course,
                                                                     ViewMixing* views) const;
   // Whether nodes go on without those that are lost (--on-failure=shrink), and the graph and
   // weights of those who do, one of each run.
   bool shrinks() const { return GoesOnWithoutTheLost(config_); }
+  // Whether there may be other views than the first: then, and for checkpoints of nodes that go
+  // through no rounds together.
+  bool changes_views() const { return shrinks() || renews_views(); }
+  bool renews_views() const { return config_.has_checkpoint_every() && !has_rounds(); }
   std::unique_ptr<ViewMixing> NewViews() const;
   // Whether another node may take over rank 0's role then: not where how the batch grows depends on
   // all evaluations, checkpoints are rank 0's business, or some nodes are servers.

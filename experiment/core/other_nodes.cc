@@ -20,19 +20,32 @@ Rank Servers(const Experiment& experiment) {
   return experiment.config().nodes() - experiment.workers();
 }
 
-// The ranks of the checkpoint's parts that have a model. Where nodes were lost, nobody is a server.
+// The ranks of the checkpoint's parts that are workers'. Servers are the last, and never lost.
 std::vector<Rank> WorkersIn(const CheckpointManifest& manifest, const Experiment& experiment) {
   std::vector<Rank> ranks = MembersOf(manifest);
   const auto servers = static_cast<size_t>(Servers(experiment));
-  if (manifest.members().empty()) ranks.resize(ranks.size() - std::min(ranks.size(), servers));
+  ranks.resize(ranks.size() - std::min(ranks.size(), servers));
   return ranks;
 }
 
-absl::StatusOr<SharedVector> ModelIn(const Checkpoint& checkpoint, Rank rank, int64_t size) {
+// The others.
+std::vector<Rank> ServersIn(const CheckpointManifest& manifest, const Experiment& experiment) {
+  const std::vector<Rank> ranks = MembersOf(manifest);
+  const auto workers = static_cast<ptrdiff_t>(WorkersIn(manifest, experiment).size());
+  return {ranks.begin() + workers, ranks.end()};
+}
+
+absl::StatusOr<SharedVector> ModelIn(const Checkpoint& checkpoint, Rank rank) {
   ASSIGN_OR_RETURN(SharedVector model, ReadModelInPart(checkpoint, rank));
-  if (model.size == size) return model;
-  return InputError(NodePartPath(checkpoint.path, rank),
-                    absl::StrCat("has a model of ", model.size, " elements, of ", size));
+  if (model.size > 0) return model;
+  return InputError(NodePartPath(checkpoint.path, rank), "has no model");
+}
+
+// Of whole models, each.
+absl::Status CheckWhole(Rank rank, const SharedVector& model, int64_t size) {
+  if (model.size == size) return absl::OkStatus();
+  return InputError(absl::StrCat("the part of rank ", rank, " has a model of ", model.size,
+                                 " elements, of ", size));
 }
 
 // Those from this one on whose folders are here.
@@ -76,11 +89,35 @@ absl::StatusOr<SharedVector> MeanOf(const Checkpoint& checkpoint, const Experime
   if (workers.empty()) {
     return InputError(checkpoint.path, "has no node with a model to go on from");
   }
-  ASSIGN_OR_RETURN(
-      const AveragedModel average,
-      AverageFetched(layout, checkpoint.manifest.round(), static_cast<Rank>(workers.size()),
-                     [&](Rank place) { return ModelIn(checkpoint, workers[place], layout.size); }));
-  return average.model;
+  ASSIGN_OR_RETURN(const AveragedModel counts,
+                   ModelThatCounts(experiment, checkpoint.manifest.round(), workers,
+                                   ServersIn(checkpoint.manifest, experiment),
+                                   [&](Rank rank) { return ModelIn(checkpoint, rank); }));
+  return counts.model;
+}
+
+absl::StatusOr<AveragedModel> ModelThatCounts(
+    const Experiment& experiment, Round round, const std::vector<Rank>& workers,
+    const std::vector<Rank>& servers,
+    const std::function<absl::StatusOr<SharedVector>(Rank)>& model) {
+  const ReplicaLayout& layout = experiment.layout();
+  if (experiment.evaluated() == EvaluatedModel::kWorkersMean) {
+    const auto fetch = [&](Rank place) -> absl::StatusOr<SharedVector> {
+      ASSIGN_OR_RETURN(SharedVector whole, model(workers[place]));
+      RETURN_IF_ERROR(CheckWhole(workers[place], whole, layout.size));
+      return whole;
+    };
+    return AverageFetched(layout, round, static_cast<Rank>(workers.size()), fetch);
+  }
+  std::vector<SharedVector> shards;
+  int64_t size = 0;
+  for (const Rank server : servers) {
+    ASSIGN_OR_RETURN(shards.emplace_back(), model(server));
+    size += shards.back().size;
+  }
+  if (size == layout.size) return JoinShards(layout, round, shards);
+  return InputError(absl::StrCat("the parts of ", servers.size(), " servers have ", size,
+                                 " elements of the model, of ", layout.size));
 }
 
 EarlierTraffic TrafficUntil(const Checkpoint& checkpoint, const Experiment& experiment) {

@@ -8,6 +8,7 @@
 #define GRAPEVINE_EXPERIMENT_CORE_OTHER_NODES_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "experiment/core/experiment.h"
 #include "experiment/core/run_plan.h"
 #include "kernels/vector/shared_vector.h"
+#include "model/problem/averaged_model.h"
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/checkpoint/checkpoint_files.h"
 
@@ -29,6 +31,14 @@ bool BeginsAtMean(const Checkpoint& checkpoint, const Experiment& experiment);
 // those, as many are held at once as the tree over them is deep. Errors are kInput; they name a
 // file that is missing or is not what was written, and the checkpoint before.
 absl::StatusOr<SharedVector> MeanOf(const Checkpoint& checkpoint, const Experiment& experiment);
+
+// The model that counts (AlgorithmKind::evaluated) of a checkpoint's parts: the mean of the workers'
+// models or, of the servers' weights, these side by side; both by ascending rank. `model` is asked
+// for each when it is its turn; its first error ends it. kInput where shards are not a whole.
+absl::StatusOr<AveragedModel> ModelThatCounts(
+    const Experiment& experiment, Round round, const std::vector<Rank>& workers,
+    const std::vector<Rank>& servers,
+    const std::function<absl::StatusOr<SharedVector>(Rank)>& model);
 
 // What nodes had sent and received before.
 struct EarlierTraffic {

@@ -29,11 +29,6 @@ namespace {
 
 // Whether there are checkpoints of such an experiment; `flag` is the one that asks for them.
 absl::Status CheckHasState(const Experiment& experiment, const std::string& flag) {
-  if (!experiment.has_rounds()) {
-    return UsageError(absl::StrCat(
-        flag, ": the nodes of --algorithm=", experiment.algorithm_name(),
-        " go through no rounds together, at which all could be saved; drop it, or take dpsgd"));
-  }
   if (!experiment.problem().learns()) {
     return UsageError(absl::StrCat(flag, ": --model=", experiment.config().model(),
                                    " has no weights to save; drop it, or take another --model"));

@@ -30,6 +30,7 @@ void RunCourse::Settle(Round limit, int64_t growth) {
 void RunCourse::GoOn(const View& view) {
   MutexLock lock(mutex_);
   if (view.epoch <= (views_.empty() ? 0 : views_.back().epoch)) return;
+  if (view.checkpoint > 0 && !views_.empty() && view.members == views_.back().members) return;
   views_.push_back(view);
   plan_ = plan_.Among(view.from, view.size());
 }

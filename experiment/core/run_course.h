@@ -46,7 +46,8 @@ class RunCourse {
   void Settle(Round limit, int64_t growth);
 
   // A node begins this view: the run is that of its members from its first round on. Does nothing
-  // where that is known, from another node or as it is the first view.
+  // where that is known, from another node or as it is the first view; nor where a checkpoint's
+  // view has the same members as the one before.
   void GoOn(const View& view);
   // So many workers train from this round on; for a run that goes on, before it does.
   void Among(Round from, Rank workers);

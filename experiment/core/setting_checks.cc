@@ -94,6 +94,12 @@ absl::Status CheckModelOnRealNodes(const Config& config) {
                                " has no weights that a replay could compare; record one that "
                                "learns"));
   }
+  if (config.has_record() && config.has_checkpoint_every() && !HasRounds(config.algorithm())) {
+    return Refuse(config, "record",
+                  absl::StrCat("the nodes of --algorithm=", config.algorithm(),
+                               " give up what is under way for each checkpoint, which cannot be "
+                               "recorded; drop --checkpoint-every"));
+  }
   if (!config.has_compute() || !SeesData(config.model())) return absl::OkStatus();
   return Refuse(config, "compute",
                 absl::StrCat("--model=", config.model(),

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "experiment/core/experiment_results.h"
+#include "experiment/core/other_nodes.h"
 #include "model/problem/averaged_model.h"
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/checkpoint/checkpoint_files.h"
@@ -54,7 +55,7 @@ void NodeCheckpoints::Write(const SavedNode& saved, std::chrono::nanoseconds tim
 
 absl::Status NodeCheckpoints::WriteAndReport(const SavedNode& saved,
                                              std::chrono::nanoseconds time) {
-  const Round round = saved.state.round;
+  const Round round = saved.checkpoint;
   RETURN_IF_ERROR(parts_.sync_metrics());
   ASSIGN_OR_RETURN(const std::string checkpoint, OpenCheckpoint(parts_.run_directory, round));
   ASSIGN_OR_RETURN(const CheckpointPart written,
@@ -66,6 +67,7 @@ absl::Status NodeCheckpoints::WriteAndReport(const SavedNode& saved,
   part.set_bytes_sent(saved.bytes_sent);
   part.set_bytes_received(saved.bytes_received);
   part.set_time_ns(time.count());
+  part.set_steps(saved.state.round);
   Report(std::move(part));
   return absl::OkStatus();
 }
@@ -109,6 +111,7 @@ CheckpointManifest ManifestWith(CheckpointManifest manifest,
     part.set_checksum(saved.checksum());
     part.set_bytes_sent(saved.bytes_sent());
     part.set_bytes_received(saved.bytes_received());
+    if (saved.steps() != complete.round) part.set_steps(saved.steps());
     manifest.set_time_ns(std::max(manifest.time_ns(), saved.time_ns()));
   }
   return manifest;
@@ -116,9 +119,9 @@ CheckpointManifest ManifestWith(CheckpointManifest manifest,
 
 // NotFound if the algorithm keeps none.
 absl::StatusOr<SharedVector> ModelOf(const std::string& checkpoint, Rank rank,
-                                     const CheckpointPart& part, int64_t size) {
+                                     const CheckpointPart& part) {
   ASSIGN_OR_RETURN(SharedVector model, ReadNodeModel(NodePartPath(checkpoint, rank), rank, part));
-  if (model.size != size) return absl::NotFoundError("the state has no model");
+  if (model.size == 0) return absl::NotFoundError("the state has no model");
   return model;
 }
 
@@ -214,12 +217,14 @@ absl::Status CheckpointCompletion::WriteModel(const std::string& checkpoint,
     return absl::OkStatus();
   }
   const Experiment& experiment = *parts_.experiment;
-  std::vector<Rank> workers = MembersOf(*manifest);
-  std::erase_if(workers, [&](Rank rank) { return rank >= experiment.workers(); });
-  const absl::StatusOr<AveragedModel> average = AverageFetched(
-      experiment.layout(), manifest->round(), static_cast<Rank>(workers.size()), [&](Rank place) {
-        const Rank rank = workers[place];
-        return ModelOf(checkpoint, rank, PartOf(*manifest, rank), experiment.layout().size);
+  std::vector<Rank> workers;
+  std::vector<Rank> servers;
+  for (const Rank rank : MembersOf(*manifest)) {
+    (rank < experiment.workers() ? workers : servers).push_back(rank);
+  }
+  const absl::StatusOr<AveragedModel> average =
+      ModelThatCounts(experiment, manifest->round(), workers, servers, [&](Rank rank) {
+        return ModelOf(checkpoint, rank, PartOf(*manifest, rank));
       });
   if (absl::IsNotFound(average.status())) return absl::OkStatus();
   if (!average.ok()) {

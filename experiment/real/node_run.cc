@@ -84,10 +84,13 @@ control::SavedPart PartWith(Round round, int64_t bytes, uint32_t checksum) {
   return part;
 }
 
-// A model as if it were a node's part.
+// A model as if it were a node's part. All have done as many steps as there were nominal rounds.
 control::SavedPart PartOfModel(Round round, const SharedVector& model) {
   const auto bytes = static_cast<size_t>(model.size) * sizeof(float);
-  return PartWith(round, static_cast<int64_t>(bytes), Crc32c(0, model.data.get(), bytes));
+  control::SavedPart part =
+      PartWith(round, static_cast<int64_t>(bytes), Crc32c(0, model.data.get(), bytes));
+  part.set_steps(round);
+  return part;
 }
 
 // `mean`: if all begin at it, else null.
@@ -106,6 +109,7 @@ control::Resumed ResumedFrom(const Checkpoint& checkpoint, const Experiment& exp
     } else {
       const CheckpointPart& part = manifest.nodes(rank);
       saved = PartWith(manifest.round(), part.bytes(), part.checksum());
+      saved.set_steps(RoundsIn(manifest, part));
     }
     saved.set_bytes_sent(traffic.nodes[rank].bytes_sent);
     saved.set_bytes_received(traffic.nodes[rank].bytes_received);
@@ -214,7 +218,9 @@ absl::Status NodeRun::PrepareChaos() {
 }
 
 absl::StatusOr<std::unique_ptr<Algorithm>> NodeRun::MakeAlgorithm() {
-  if (!experiment_->shrinks()) return experiment_->MakeAlgorithm(options_.rank, course_.get());
+  if (!experiment_->changes_views()) {
+    return experiment_->MakeAlgorithm(options_.rank, course_.get());
+  }
   views_ = experiment_->NewViews();
   return experiment_->MakeResilientAlgorithm(options_.rank, course_.get(), views_.get());
 }
@@ -298,7 +304,7 @@ absl::Status NodeRun::PrepareCompletion() {
       .desk = {.nodes = experiment_->config().nodes(),
                .rounds = experiment_->rounds(),
                .begin = resumed_ ? resumed_->round() : 0,
-               .saved = SavedRounds(every_),
+               .saved = experiment_->has_rounds() ? SavedRounds(every_) : nullptr,
                .evaluated = [this](Round completed) { return course_->Evaluated(completed); }},
       .describe = [this](CheckpointManifest* manifest) { Describe(manifest); },
       .sync_metrics = [this] { return run_metrics_->Sync(WritingDeadline()); },
@@ -332,10 +338,10 @@ absl::Status NodeRun::Prepare() {
                     .rounds = experiment_->rounds(),
                     .shares_budget = !experiment_->has_rounds(),
                     .evaluate = [this](Round completed) { return course_->Evaluated(completed); },
-                    .saved = SavedRounds(every_),
+                    .saved = experiment_->has_rounds() ? SavedRounds(every_) : nullptr,
                     .saves_on_call = SavesOnCall(),
                     .window = experiment_->WindowFor(options_.rank),
-                    .resilient = experiment_->shrinks(),
+                    .changes_views = experiment_->changes_views(),
                     .max_norm = experiment_->max_norm(),
                     .pace = PaceOf(OwnPace(*experiment_, compute_.get(), options_.rank), chaos_),
                     .trace = recording_->trace(),
@@ -440,6 +446,17 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
                       .settles_last = settles_last(),
                       .measured = [this](Round round) { return course_->Measured(round); },
                       .evaluated = [this](Round round) { return course_->Evaluated(round); }};
+    if (resumed_) {
+      session.budget->begin = resumed_->round();
+      for (Rank rank = 0; rank < experiment_->workers(); ++rank) {
+        session.budget->done.push_back(resumed_->parts(rank).steps());
+      }
+    }
+  }
+  if (experiment_->renews_views()) {
+    session.renewals = {.begin = resumed_ ? resumed_->round() : 0,
+                        .saved = SavedRounds(every_),
+                        .every = every_->time};
   }
   return session;
 }
@@ -520,10 +537,11 @@ absl::Status NodeRun::RestoreOwnPart(const control::SavedPart& own) {
   const std::string path =
       NodePartPath(CheckpointPath(options_.run_directory, begin_), options_.rank);
   ASSIGN_OR_RETURN(NodeState state, ReadNodeState(path, options_.rank, &part));
-  if (state.round != begin_) {
-    return InputError(path, absl::StrCat("is of round ", state.round, ", not of ", begin_));
+  if (state.round != own.steps()) {
+    return InputError(path, absl::StrCat("is of round ", state.round, ", not of ", own.steps()));
   }
   runner_->GoOnFrom({.state = std::move(state),
+                     .checkpoint = begin_,
                      .bytes_sent = own.bytes_sent(),
                      .bytes_received = own.bytes_received()});
   return absl::OkStatus();

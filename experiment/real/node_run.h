@@ -96,7 +96,7 @@ class NodeRun final : private RunObserver {
   bool settles_last() const { return experiment_->shrinks() && experiment_->problem().learns(); }
   // Whether rank 0 may name rounds to save after. Nodes that agree on whom they go on without are
   // asked for that, and for nothing else.
-  bool SavesOnCall() const { return every_.has_value() && !experiment_->shrinks(); }
+  bool SavesOnCall() const { return every_.has_value() && !experiment_->changes_views(); }
   // Directs interruptions to the session from now on; returns one that came before.
   absl::Status BecomeInterruptible();
   void LogSizes() const;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "experiment/core/experiment_results.h"
+#include "experiment/core/other_nodes.h"
 #include "model/problem/averaged_model.h"
 #include "run/checkpoint/checkpoint_directory.h"
 
@@ -29,7 +30,9 @@ void SimulatedCheckpoints::OnLost(Rank rank, const Lost& event) {
 
 absl::Status SimulatedCheckpoints::OnCut(const CutTimes& cut, Vec model) {
   if (parts_.simulation->stopped()) return absl::OkStatus();  // nobody goes on from here
-  if (Saves(cut)) {
+  if (!parts_.experiment->has_rounds()) {
+    Renew(cut);
+  } else if (Saves(cut)) {
     Open& open = open_[cut.completed];
     if (open.path.empty()) RETURN_IF_ERROR(Begin(cut.completed, &open));
     RETURN_IF_ERROR(Save(cut, model, &open));
@@ -40,6 +43,27 @@ absl::Status SimulatedCheckpoints::OnCut(const CutTimes& cut, Vec model) {
   }
   for (const Round round : waiting) RETURN_IF_ERROR(WriteIfComplete(cut.rank, round));
   return absl::OkStatus();
+}
+
+void SimulatedCheckpoints::Renew(const CutTimes& cut) {
+  cut_[cut.rank] = cut.round;
+  const CutTimes nominal{
+      .rank = cut.rank, .round = cut.round, .completed = cut.round, .now = cut.now};
+  const bool may = open_.empty() && !due_ && cut.round > furthest_;
+  if (may && cut.round < parts_.experiment->rounds() && Saves(nominal)) due_ = cut.round;
+  if (!due_) return;
+  for (Rank rank = 0; rank < parts_.simulation->nodes(); ++rank) {
+    if (parts_.simulation->alive(rank) && cut_[rank] < *due_) return;
+  }
+  parts_.simulation->Renew(*std::exchange(due_, std::nullopt));
+}
+
+absl::Status SimulatedCheckpoints::OnCheckpoint(const CutTimes& cut, Vec model) {
+  if (parts_.simulation->stopped()) return absl::OkStatus();
+  Open& open = open_[cut.round];
+  if (open.path.empty()) RETURN_IF_ERROR(Begin(cut.round, &open));
+  RETURN_IF_ERROR(Save(cut, model, &open));
+  return WriteIfComplete(cut.rank, cut.round);
 }
 
 bool SimulatedCheckpoints::Saves(const CutTimes& cut) {
@@ -95,8 +119,11 @@ absl::Status SimulatedCheckpoints::Save(const CutTimes& cut, Vec model, Open* op
   CheckpointManifest& manifest = open->manifest;
   manifest.set_time_ns(std::max<int64_t>(manifest.time_ns(), cut.now));
   CheckpointPart& part = open->parts[cut.rank];
+  if (cut.completed != cut.round) part.set_steps(cut.completed);
   part.set_bytes_sent(parts_.bytes_sent(cut.rank));
-  part.set_bytes_received(parts_.bytes_received(cut.rank, cut.completed));
+  // What has come in a step that was given up is for no other.
+  const Round received = cut.completed + (parts_.experiment->has_rounds() ? 0 : 1);
+  part.set_bytes_received(parts_.bytes_received(cut.rank, received));
   return absl::OkStatus();
 }
 
@@ -166,10 +193,14 @@ absl::Status SimulatedCheckpoints::Complete(const Open& open) {
 
 absl::Status SimulatedCheckpoints::WriteModel(const Open& open,
                                               CheckpointManifest* manifest) const {
-  std::vector<SharedVector> models;
-  for (const auto& [rank, model] : open.models) models.push_back(model);
-  const AveragedModel average =
-      AverageReplicas(parts_.experiment->layout(), manifest->round(), models);
+  std::vector<Rank> workers;
+  std::vector<Rank> servers;
+  for (const auto& [rank, model] : open.models) {
+    (rank < parts_.experiment->workers() ? workers : servers).push_back(rank);
+  }
+  ASSIGN_OR_RETURN(const AveragedModel average,
+                   ModelThatCounts(*parts_.experiment, manifest->round(), workers, servers,
+                                   [&open](Rank rank) { return open.models.at(rank); }));
   RETURN_IF_ERROR(WriteAveragedModel(*parts_.experiment, average, open.path));
   ASSIGN_OR_RETURN(*manifest->mutable_model(), LookAtPart(ModelPartPath(open.path)));
   return absl::OkStatus();

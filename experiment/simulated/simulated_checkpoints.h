@@ -57,6 +57,8 @@ class SimulatedCheckpoints final : public SimObserver {
   void OnReceived(Rank rank, const Received& event) override;
   void OnLost(Rank rank, const Lost& event) override;
   absl::Status OnCut(const CutTimes& cut, Vec model) override;
+  // Of nodes that go through no rounds together: when they save (View::checkpoint).
+  absl::Status OnCheckpoint(const CutTimes& cut, Vec model) override;
   // Checkpoints under way are without that node, whatever it has saved.
   absl::Status OnDeath(Rank rank, Nanoseconds now) override;
   // Those of rounds before are without whoever comes in.
@@ -81,6 +83,9 @@ class SimulatedCheckpoints final : public SimObserver {
   bool Saves(const CutTimes& cut);
   // The first node has completed this round.
   void Decide(const CutTimes& cut);
+  // Nodes that go through no rounds together renew their view for a checkpoint that is due, once
+  // all have been measured by then, and none before it is under way.
+  void Renew(const CutTimes& cut);
   absl::Status Begin(Round round, Open* open);
   absl::Status Save(const CutTimes& cut, Vec model, Open* open);
   absl::Status WriteWhatIsComplete();
@@ -98,6 +103,8 @@ class SimulatedCheckpoints final : public SimObserver {
   Round furthest_ = 0;        // completed by any node
   Nanoseconds last_;          // when the last one was decided by the time
   std::set<Round> called_;    // these, until they are complete
+  std::optional<Round> due_;  // the one for which views are to be renewed
+  std::map<Rank, Round> cut_;  // in which round each was measured last
   std::optional<Round> end_;  // the run ends with this one
   std::map<Round, Open> open_;
   std::map<Rank, Round> begun_;  // of those who have come in, in which round

@@ -39,7 +39,7 @@ absl::Status SimulatedNodeMetrics::Resume(const std::string& run, Rank rank, Rou
                                           Nanoseconds time, int64_t bytes_received) {
   Node& node = nodes_[rank];
   node.last_line = time;
-  node.bytes_received.Add(round - 1, bytes_received);
+  node.bytes_received.Add(-1, bytes_received);  // before all rounds, whichever is its next
   ASSIGN_OR_RETURN(const std::vector<std::string> lines,
                    KeepLinesUntil(MetricsPath(NodeDirectory(run, rank)), round));
   for (const std::string& line : lines) node.lines += line + "\n";
@@ -125,9 +125,11 @@ absl::Status SimulatedRun::Prepare() {
   options.begin = begin();
   options.begin_time = begin_time();
   if (resumed_) options.start_spread = 0;
+  options.done = Done();
   workers_ = experiment_->workers();
   // Nodes die of faults alone.
-  if (experiment_->shrinks() && !experiment_->faults().empty()) views_ = experiment_->NewViews();
+  const bool may_shrink = experiment_->shrinks() && !experiment_->faults().empty();
+  if (may_shrink || experiment_->renews_views()) views_ = experiment_->NewViews();
   compute_ = experiment_->MakeCompute(course_.get());
   SharedVector initial;  // if it is not the experiment's
   if (resumed_ && !restores()) {
@@ -149,7 +151,8 @@ absl::Status SimulatedRun::Prepare() {
                               .workers = workers_,
                               .bandwidth = InterfaceBandwidth(cluster_->network()),
                               .begin_time = begin_time(),
-                              .begin = begin()});
+                              .begin = begin(),
+                              .done = Done()});
   observers_.Add(this);
   observers_.Add(statistics_.get());
   RETURN_IF_ERROR(PrepareTrace());
@@ -190,6 +193,15 @@ absl::Status SimulatedRun::PrepareToGoOn() {
     course_->Among(from, workers);
   }
   return absl::OkStatus();
+}
+
+std::vector<Round> SimulatedRun::Done() const {
+  std::vector<Round> done;
+  if (experiment_->has_rounds() || !restores()) return done;
+  for (const CheckpointPart& part : resumed_->manifest.nodes()) {
+    done.push_back(RoundsIn(resumed_->manifest, part));
+  }
+  return done;
 }
 
 absl::Status SimulatedRun::PrepareChaos() {

@@ -122,6 +122,8 @@ class SimulatedRun final : private SimObserver {
   absl::Status PrepareToGoOn();
   // Whether the nodes go on from their own states: there are neither more nor fewer.
   bool restores() const { return resumed_ && !BeginsAtMean(*resumed_, *experiment_); }
+  // Of those, what each node had completed; empty where that is the same for all.
+  std::vector<Round> Done() const;
   // Takes from the run's directory what is of later rounds.
   absl::Status ContinueFiles();
   // By a node, in all rounds until now.

@@ -10,8 +10,11 @@ namespace grapevine {
 
 BudgetDesk::BudgetDesk(BudgetDeskOptions options)
     : options_(std::move(options)),
-      budget_(options_.workers, options_.window),
-      nodes_(options_.nodes) {}
+      budget_(options_.workers, options_.window, options_.done),
+      nodes_(options_.nodes, {.taken = options_.begin}),
+      passed_(options_.begin),
+      last_cut_(options_.begin),
+      evaluated_cut_(options_.begin) {}
 
 void BudgetDesk::Extend(Round rounds, bool final) {
   end_ = std::max(end_, rounds);
@@ -64,7 +67,8 @@ bool BudgetDesk::EndsAt(Rank rank, Round steps) const {
 
 void BudgetDesk::Advance() {
   if (held_) return;
-  while (passed_ < budget_.steps() / options_.workers) {
+  // What nodes have done before may go beyond the end that is known so far.
+  while (passed_ < std::min(end_, budget_.steps() / options_.workers)) {
     if (!MayPass(passed_ + 1)) return;
     ++passed_;
     if (options_.measured(passed_)) Cut(passed_);
@@ -91,6 +95,13 @@ void BudgetDesk::Cut(Round round) {
     directives_.emplace_back(rank, control::Directive());
     directives_.back().second.mutable_cut()->set_round(round);
   }
+}
+
+// Those that are no longer open were taken by all.
+bool BudgetDesk::Measured(Round round) const {
+  const auto last = std::ranges::find_if(open_.rbegin(), open_.rend(),
+                                         [round](Round cut) { return cut <= round; });
+  return last == open_.rend() || AllTook(*last);
 }
 
 bool BudgetDesk::AllTook(Round cut) const {

@@ -34,6 +34,9 @@ struct BudgetDeskOptions {
   Rank workers = 1;  // the ranks below; the others are servers
   Round window = 1;  // steps between a worker's exchanges
   Round rounds = 0;  // nominal: the furthest end of the run
+  // Of a run that goes on: the nominal rounds that are over, and what each worker has done.
+  Round begin = 0;
+  std::vector<Round> done = {};
   // The end is settled by Extend alone, also the furthest one: what is evaluated then may have to
   // be averaged again, where members are lost.
   bool settles_last = false;
@@ -67,6 +70,8 @@ class BudgetDesk {
   // What to tell whom, in order.
   std::vector<std::pair<Rank, control::Directive>> Take() { return std::exchange(directives_, {}); }
 
+  // Whether all nodes have taken the cuts of all rounds until then.
+  bool Measured(Round round) const;
   // Whether all nodes have been told that the run is over.
   bool over() const { return over_; }
   // Nominal rounds that are over, and cut if they are measured.
@@ -98,9 +103,9 @@ class BudgetDesk {
   std::vector<Node> nodes_;
   Round end_ = 0;  // nominal
   bool settled_ = false;
-  Round passed_ = 0;
-  Round last_cut_ = 0;  // none: 0
-  Round evaluated_cut_ = 0;
+  Round passed_;
+  Round last_cut_;  // none: that in which the run begins
+  Round evaluated_cut_;
   std::deque<Round> open_;  // cuts, with some at the front that all have taken
   bool over_ = false;
   bool held_ = false;

@@ -64,9 +64,13 @@ absl::Status CheckSettled(const Limits& limits, const DirectiveContext& context)
 absl::Status CheckTraffic(const control::Resumed& resumed) {
   for (Rank rank = 0; rank < resumed.parts_size(); ++rank) {
     const control::SavedPart& part = resumed.parts(rank);
-    if (CanBeCounted(part.bytes_sent()) && CanBeCounted(part.bytes_received())) continue;
+    if (CanBeCounted(part.bytes_sent()) && CanBeCounted(part.bytes_received()) &&
+        CanBeCounted(part.steps())) {
+      continue;
+    }
     return Malformed(absl::StrCat("goes on after rank ", rank, " has sent ", part.bytes_sent(),
-                                  " bytes and received ", part.bytes_received()));
+                                  " bytes and received ", part.bytes_received(), ", in ",
+                                  part.steps(), " steps"));
   }
   return absl::OkStatus();
 }
@@ -86,8 +90,7 @@ absl::Status CheckHistory(const google::protobuf::RepeatedPtrField<control::Work
 }
 
 absl::Status CheckResumed(const control::Resumed& resumed, const DirectiveContext& context) {
-  if (resumed.round() < 0 || resumed.round() > context.rounds || !CanBeCounted(resumed.time_ns()) ||
-      context.sharing > 0) {
+  if (resumed.round() < 0 || resumed.round() > context.rounds || !CanBeCounted(resumed.time_ns())) {
     return Malformed(absl::StrCat("goes on from round ", resumed.round(), " of ", context.rounds,
                                   ", after ", resumed.time_ns(), " ns"));
   }
@@ -156,6 +159,7 @@ absl::Status CheckView(const control::View& view, const DirectiveContext& contex
   const View& last = *context.view;
   if (AreMembers(view, context.world_size) && Follows(view, last) &&
       view.from() <= Furthest(context) && view.ballot() <= context.ballot &&
+      view.checkpoint() >= 0 && view.checkpoint() <= (context.sharing > 0 ? context.rounds : 0) &&
       (!view.has_again() || (view.again() >= 0 && view.again() <= context.rounds))) {
     return absl::OkStatus();
   }
@@ -271,7 +275,8 @@ View ViewOf(const control::View& view) {
           .from = view.from(),
           .members = {view.members().begin(), view.members().end()},
           .ballot = view.ballot(),
-          .newcomers = std::move(newcomers)};
+          .newcomers = std::move(newcomers),
+          .checkpoint = view.checkpoint()};
 }
 
 absl::Status FailedWith(const std::string& message, int failure) {
@@ -366,7 +371,7 @@ void ControlLine::OnDirective(const control::Directive& directive, SteadyTime no
                                  .joined = roster_.has_value(),
                                  .checkpoint = last_checkpoint_,
                                  .called = options_.saves_on_call ? &called_ : nullptr,
-                                 .view = options_.resilient ? &view_ : nullptr,
+                                 .view = options_.changes_views ? &view_ : nullptr,
                                  .ballot = ballot_});
   if (fits.ok()) return Obey(directive);
   Disbelieve(fits);

@@ -67,11 +67,11 @@ struct ControlLineOptions {
   // rounds.
   Rank sharing = 0;
   int64_t largest_growth = 0;  // DirectiveContext's
-  bool resilient = false;      // nodes go on without those that are lost
+  bool changes_views = false;  // there may be other views
   bool saves_on_call = false;  // rank 0 may name rounds to be saved
   // The connection can be made again; rank 0's own, in process, breaks with its server only.
   bool mended = true;
-  // Another node takes the role over when the coordinator's is lost; `resilient` then.
+  // Another node takes the role over when the coordinator's is lost; `changes_views` then.
   bool role_moves = false;
   Rank rank = 0;    // this node's
   Rank holder = 0;  // of the coordinator's role, when the node comes

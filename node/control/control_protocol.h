@@ -21,7 +21,7 @@ namespace grapevine {
 // The time that rank 0 and the nodes judge silence and deadlines by; a test makes its own.
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-inline constexpr uint32_t kControlProtocolVersion = 11;
+inline constexpr uint32_t kControlProtocolVersion = 12;
 
 // Adds the proof that the node has the run's token. It holds for this process, this address and
 // this call only: nobody who hears it can pose as another node with it, nor call again.

@@ -55,6 +55,30 @@ void CheckpointCalls::Name() {
 
 void CheckpointCalls::OnComplete(Round round) { complete_ = std::max(complete_, round); }
 
+Renewals::Renewals(RenewalsOptions options, SteadyTime now)
+    : options_(std::move(options)),
+      now_(now),
+      last_(now),
+      passed_(options_.begin),
+      named_(options_.begin),
+      complete_(options_.begin) {}
+
+void Renewals::OnPassed(Round passed) {
+  const bool timely = options_.every && now_ - last_ >= *options_.every;
+  while (passed_ < passed) {
+    ++passed_;
+    if (!due_ && !under_way() && options_.saved && options_.saved(passed_)) due_ = passed_;
+  }
+  const bool wanted = demanded_ || (timely && !under_way());
+  if (!due_ && wanted && passed_ > named_) due_ = passed_;
+}
+
+void Renewals::Name() {
+  named_ = *std::exchange(due_, std::nullopt);
+  last_ = now_;
+  demanded_ = false;
+}
+
 CheckpointDesk::CheckpointDesk(CheckpointDeskOptions options)
     : options_(std::move(options)),
       last_(options_.nodes, options_.begin),
@@ -117,7 +141,8 @@ absl::Status CheckpointDesk::CheckPart(Rank rank, const control::SavedPart& part
     return cannot_be(", of which there is none");
   }
   if (part.bytes() <= 0 || !CanBeCounted(part.bytes()) || !CanBeCounted(part.bytes_sent()) ||
-      !CanBeCounted(part.bytes_received()) || !CanBeCounted(part.time_ns())) {
+      !CanBeCounted(part.bytes_received()) || !CanBeCounted(part.time_ns()) ||
+      !CanBeCounted(part.steps())) {
     return cannot_be(absl::StrCat(", which cannot be: ", part.ShortDebugString()));
   }
   return absl::OkStatus();

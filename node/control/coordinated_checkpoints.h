@@ -1,11 +1,12 @@
 // Rank 0's part in a run's checkpoints: it names rounds after which all nodes save what they have
-// (CheckpointCalls), and knows which nodes have their parts, and when a checkpoint is complete
-// (CheckpointDesk). Without I/O.
+// (CheckpointCalls; Renewals, where nodes go through no rounds together), and knows which nodes have
+// their parts, and when a checkpoint is complete (CheckpointDesk). Without I/O.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_COORDINATED_CHECKPOINTS_H_
 #define GRAPEVINE_NODE_CONTROL_COORDINATED_CHECKPOINTS_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -75,6 +76,51 @@ class CheckpointCalls {
   Round named_;                     // the last
   Round complete_;                  // the last
   std::optional<control::Directive> directive_;
+};
+
+// When all nodes are to save that share a budget of gradients (budget_desk.h).
+struct RenewalsOptions {
+  Round begin = 0;  // the checkpoint that the run goes on from
+  // After which nominal rounds; or from one to the next, and from the start to the first. Neither:
+  // only on demand.
+  std::function<bool(Round)> saved = nullptr;
+  std::optional<std::chrono::nanoseconds> every = std::nullopt;
+};
+
+// Such nodes save as they go over to a view with the same members (View::checkpoint), between which
+// nothing is on its way. It costs each of them the gradient under way, which is computed again, and
+// the time until all have ended what they exchange. A checkpoint is named after a nominal round
+// that all have measured, and no other before that one is complete, unless it is demanded.
+class Renewals {
+ public:
+  // `now`: when the run begins.
+  Renewals(RenewalsOptions options, SteadyTime now);
+
+  void OnTime(SteadyTime now) { now_ = now; }
+  // One is wanted as soon as may be, or the one that is under way.
+  void Demand() { demanded_ = !under_way(); }
+  // So many nominal rounds are over.
+  void OnPassed(Round passed);
+  // One is complete.
+  void OnComplete(Round round) { complete_ = std::max(complete_, round); }
+
+  // The round of a checkpoint that is due, until it is named.
+  std::optional<Round> due() const { return due_; }
+  void Name();
+  // The one that is named and not complete.
+  std::optional<Round> under_way() const {
+    return complete_ < named_ ? std::optional(named_) : std::nullopt;
+  }
+
+ private:
+  const RenewalsOptions options_;
+  SteadyTime now_;
+  SteadyTime last_;  // when the last one was named
+  bool demanded_ = false;
+  std::optional<Round> due_;
+  Round passed_;
+  Round named_;
+  Round complete_;
 };
 
 // When the checkpoints of a run are complete.

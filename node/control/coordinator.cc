@@ -238,22 +238,42 @@ void Coordinator::OnCheckpoint(Round round) {
   directive.mutable_checkpoint_done()->set_round(round);
   TellAll(directive);
   if (calls_) calls_->OnComplete(round);
+  if (renewals_) renewals_->OnComplete(round);
   if (!stop_ || !stop_->with || round < *stop_->with) return;
   Abort(stop_->rank, stop_->failure,
         absl::StrCat("the checkpoint of round ", round, " is complete; ", stop_->message));
 }
 
 void Coordinator::OnStop(Rank rank, const control::Failure& why) {
-  if (phase_ != Phase::kRunning || !calls_) return OnFailure(rank, why);
+  if (phase_ != Phase::kRunning || (!calls_ && !renewals_)) return OnFailure(rank, why);
   if (stop_) return;
   stop_ = {.rank = rank,
            .failure = FailureFromNumber(why.failure()),
            .message = InTheNameOf(rank, Printable(why.message(), kMaxWords))};
-  if (calls_->over()) return TellOfLastRounds();
+  if (calls_ ? calls_->over() : desk_->over()) return TellOfLastRounds();
   output_.notices.push_back(
       absl::StrCat("the run ends with its next checkpoint; ", stop_->message));
+  if (renewals_) {
+    stop_->with = renewals_->under_way();
+    renewals_->Demand();
+    return Renew();
+  }
   calls_->Demand();
   TellCalls();
+}
+
+void Coordinator::Renew() {
+  if (phase_ != Phase::kRunning || !renewals_ || !agreement_->agreed()) return;
+  renewals_->OnTime(now_);
+  renewals_->OnPassed(desk_->passed());
+  const std::optional<Round> due = renewals_->due();
+  // There is no going on from the end.
+  if (!due || desk_->passed() >= round_limit_ || !desk_->Measured(*due)) return;
+  renewals_->Name();
+  output_.called = *due;
+  if (stop_ && !stop_->with) stop_->with = *due;
+  agreement_->Renew(*due);
+  TellDecrees();
 }
 
 void Coordinator::TellOfLastRounds() {
@@ -288,6 +308,7 @@ void Coordinator::Advance(SteadyTime now) {
 }
 
 void Coordinator::CallForCheckpoints() {
+  Renew();
   if (phase_ != Phase::kRunning || !calls_ || all_done_told_) return;
   calls_->OnTime(now_);
   TellCalls();
@@ -548,13 +569,14 @@ void Coordinator::StartRun() {
   started_ = now_ - options_.elapsed;
   TellAll(directive);
   if (desk_) desk_->Extend(round_limit_, /*final=*/false);
-  if (options_.resilient) {
+  if (options_.resilient || options_.renewals) {
     agreement_.emplace(FirstView(world_size()), StepLimit(), Awaited());
   }
   if (options_.resumed) {
     settled_.assign(options_.resumed->settled().begin(), options_.resumed->settled().end());
   }
   if (options_.checkpoints) calls_.emplace(*options_.checkpoints, now_);
+  if (options_.renewals) renewals_.emplace(*options_.renewals, now_);
   if (desk_) SendLimits();
   MissWhoHasNotCome();
 }
@@ -702,6 +724,7 @@ void Coordinator::TellView(const View& agreed) {
   view.set_ballot(agreed.ballot);
   view.mutable_members()->Assign(agreed.members.begin(), agreed.members.end());
   view.set_lead(self());
+  view.set_checkpoint(agreed.checkpoint);
   if (!limit_final_ && MeasuresTheEnd(agreed.from)) view.set_again(round_limit_);
   for (const Rank member : agreed.newcomers) {
     const control::Registration& registration = candidates_.at(member).registration;
@@ -713,7 +736,7 @@ void Coordinator::TellView(const View& agreed) {
   }
   TellAll(directive);
   TakeIn(agreed, view);
-  views_.push_back(view);
+  if (!desk_) views_.push_back(view);  // nobody comes in who is to hear of it
   TurnAway(agreement_->TakeDeclined());
 }
 
@@ -955,7 +978,7 @@ void Coordinator::JudgeStuck() {
   const std::string why = absl::StrCat("nothing has moved for ", HumanSeconds(still), " (",
                                        Flag("--peer-timeout", options_.peer_timeout),
                                        "): ", absl::StrJoin(chain, ", "));
-  if (const std::optional<Rank> apart = agreement_ ? ApartAtTheEnd() : std::nullopt) {
+  if (const std::optional<Rank> apart = options_.resilient ? ApartAtTheEnd() : std::nullopt) {
     return Lose(*apart, Failure::kPeerLost,
                 absl::StrCat("rank ", *apart, " is alive, but cut off from a neighbour: ", why));
   }
@@ -1019,7 +1042,7 @@ void Coordinator::JudgeShortage() {
 
 void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message) {
   if (culprit == self()) return LoseSelf(failure, message);
-  if (!agreement_) return Abort(culprit, failure, message);
+  if (!options_.resilient) return Abort(culprit, failure, message);
   if (IsServer(culprit)) {
     return Abort(
         culprit, failure,

@@ -103,6 +103,8 @@ struct CoordinatorOptions {
   std::optional<BudgetDeskOptions> budget;
   // If the run keeps checkpoints.
   std::optional<CheckpointCallsOptions> checkpoints;
+  // Likewise, if nodes share a budget.
+  std::optional<RenewalsOptions> renewals;
   std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
   std::chrono::milliseconds peer_timeout{30000};        // --peer-timeout
   // --min-peer-timeout: the least that the limit of a connected node's silence may be, which goes
@@ -296,6 +298,8 @@ class Coordinator {
   void CallForCheckpoints();
   // Likewise, what there is to tell of that.
   void TellCalls();
+  // The same where nodes share a budget: a view for it, once all have measured its round.
+  void Renew();
   // There is no round left to save after.
   void TellOfLastRounds();
   // A node asks for a checkpoint with which the run ends.
@@ -365,10 +369,11 @@ class Coordinator {
   SteadyTime started_;
   NoticeThrottle refusals_told_;
   Accusations accusations_;
-  std::optional<ViewAgreement> agreement_;  // while it runs, if nodes go on without the lost
+  std::optional<ViewAgreement> agreement_;  // while it runs, if there may be other views
   std::optional<SteadyTime> short_since_;   // fewer than min_nodes, who wait for others
   uint32_t ballot_ = 0;
   std::optional<CheckpointCalls> calls_;  // while it runs, if it keeps checkpoints
+  std::optional<Renewals> renewals_;      // likewise, if nodes share a budget
   std::optional<Stop> stop_;
   std::optional<Succession> succession_;  // while it gathers those who are left
   // What they say meanwhile that is of the run: of a node, one for each of its peers at most, one

@@ -33,7 +33,7 @@ Runner::Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Obje
       leave_(options_.saves_on_call, options_.window),
       limit_(options_.limit),
       limit_final_(!options_.shares_budget && options_.limit >= options_.rounds) {
-  if (!options_.resilient) return;
+  if (!options_.changes_views) return;
   peers_ = std::make_unique<LivingPeers>(
       [this](Rank from, Tag tag) {
         mailbox_.Put(Lost{from, tag});
@@ -135,6 +135,7 @@ void Runner::GoOnFrom(SavedNode saved) {
 
 void Runner::BeginIn(Round round, int64_t bytes_sent, int64_t bytes_received) {
   resumed_ = {.state = {.round = round, .vectors = {}, .numbers = {}, .model = ""},
+              .checkpoint = round,
               .bytes_sent = bytes_sent,
               .bytes_received = bytes_received,
               .at = {}};
@@ -151,7 +152,10 @@ void Runner::CountOn(int64_t bytes_sent, int64_t bytes_received) {
 }
 
 Round Runner::BeginRound() {
-  if (resumed_) return resumed_->state.round;
+  if (resumed_) {
+    last_cut_ = resumed_->checkpoint;
+    return resumed_->state.round;
+  }
   if (views_.empty()) return 0;
   const Round from = views_.front().view->from;
   exchange_->GoOnFrom(from, sent_before_, received_before_);
@@ -332,8 +336,10 @@ absl::Status Runner::On(const Mailbox::ViewAgreed& agreed) {
   views_.push_back(agreed);
   const View& view = *agreed.view;
   LeaveOutOthersThan(view);
-  // Who takes leave has to do with the same nodes as before.
-  if (algorithm_->gives_way() && !algorithm_->takes_leave()) DialMembers(view);
+  // Who takes leave has to do with the same nodes as before, as have all where nobody is lost.
+  const Rank before = views_.size() > 1 ? views_.rbegin()[1].view->size() : options_.nodes;
+  const bool same = view.size() == before;
+  if (algorithm_->gives_way() && !algorithm_->takes_leave() && !same) DialMembers(view);
   if (agreed.again && shown_ && shown_->round == *agreed.again) {
     assembly_->Add({shown_->round, shown_->model, agreed.view, agreed.lead});
   }
@@ -440,11 +446,14 @@ SharedVector Runner::Frozen(Vec vector, Vec model) {
   return copy.ok() ? *std::move(copy) : SharedVector{};
 }
 
-void Runner::SaveState(Round completed, Vec model) {
+void Runner::SaveState(Round checkpoint, Round completed, Vec model, Clock::time_point at) {
+  // Of what has come in the round under way, where it was given up, nothing is for another.
+  const Round received = options_.shares_budget ? completed + 1 : completed;
   SavedNode counted{.state = {},
+                    .checkpoint = checkpoint,
                     .bytes_sent = exchange_->bytes_sent(),
-                    .bytes_received = exchange_->BytesReceived(completed),
-                    .at = boundary_};
+                    .bytes_received = exchange_->BytesReceived(received),
+                    .at = at};
   StateSaver& saver = states_.Begin(completed, model, std::move(counted),
                                     [this, model](Vec vector) { return Frozen(vector, model); });
   observed_.Update(algorithm_->VisitState(saver, *this));
@@ -641,7 +650,10 @@ void Runner::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cu
 
 void Runner::Step(const StepRequest& request) { data_path_->Step(*optimizer_, *layout_, request); }
 
-void Runner::BeginView(const View& view) {
+void Runner::BeginView(const View& view, Vec model) {
+  if (view.checkpoint > 0) {
+    SaveState(view.checkpoint, algorithm_->round(), model, options_.now());
+  }
   if (view.IsNewcomer(options_.rank)) return;  // its own first one: it knows of no other process
   for (const Member newcomer : view.newcomers) {
     const auto leaves_out = [&](const auto& agreed) {
@@ -681,7 +693,7 @@ void Runner::Boundary(Round completed, Vec model) {
   } else {
     TakeCut({completed, ViewsBefore(completed)}, completed, model);
   }
-  if (Saves(completed)) SaveState(completed, model);
+  if (Saves(completed)) SaveState(completed, completed, model, boundary_);
   Grant(leave_.OnCompleted(completed, report_.time));
   DialAhead();
 }

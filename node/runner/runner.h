@@ -77,8 +77,8 @@ class RunObserver {
   }
   // Where nodes share a budget of gradients: rank 0 is to hear this.
   virtual void OnSteps(const StepsReport& report) {}
-  // What this node keeps after a round of RunnerOptions::saved, once all of it has arrived. The
-  // next one comes after Runner::OnStateWritten.
+  // What this node keeps after a round of RunnerOptions::saved, once all of it has arrived; or as a
+  // view begins that is for a checkpoint. The next one comes after Runner::OnStateWritten.
   virtual void OnState(SavedNode saved) {}
   // Only on rank 0, or whoever has its role: the model that counts at an evaluation round. The next
   // one is computed once Runner::OnAverageDone says that this one is released.
@@ -123,9 +123,9 @@ struct RunnerOptions {
   bool saves_on_call = false;
   // The rounds that the algorithm works on at once (AlgorithmOptions).
   int window = 1;
-  // Whether the algorithm goes on without nodes that are lost (ResilientAlgorithm): a lost peer is
-  // then no error, and rank 0 says who is left out.
-  bool resilient = false;
+  // Whether there may be other views (ResilientAlgorithm): a lost peer is then no error here, and
+  // rank 0 says what follows.
+  bool changes_views = false;
   double max_norm = kAnyNorm;      // of a neighbour's message (algorithm/receiving.h)
   GradientPace pace = {};          // of this node's gradients; none: not slowed down
   TraceRecorder* trace = nullptr;  // outlives the runner; may be null
@@ -276,7 +276,7 @@ class Runner final : public TransportSink, private Host {
   // Whether the state is saved at this boundary.
   bool Saves(Round completed);
   // Saves the state of the algorithm, whose boundary it is. Errors go to observed_.
-  void SaveState(Round completed, Vec model);
+  void SaveState(Round checkpoint, Round completed, Vec model, Clock::time_point at);
   void HandOverState();
   // Shows the algorithm that has begun what it is to go on with.
   std::unique_ptr<StateRestorer> Restorer();
@@ -330,7 +330,7 @@ class Runner final : public TransportSink, private Host {
   void Withdraw(Rank from, Tag tag) override;
   void GradientApplied(int64_t staleness) override { staleness_.Add(staleness); }
   void Promise(uint32_t ballot, Round round) override { observer_->OnPromise(ballot, round); }
-  void BeginView(const View& view) override;
+  void BeginView(const View& view, Vec model) override;
   void Boundary(Round completed, Vec model) override;
   void Rest(Vec model) override;
 

@@ -25,6 +25,7 @@ namespace grapevine {
 // messages of all rounds until there.
 struct SavedNode {
   NodeState state;
+  Round checkpoint = 0;  // of which it is a part: the state's round where there are rounds
   int64_t bytes_sent = 0;
   int64_t bytes_received = 0;
   std::chrono::steady_clock::time_point at;  // when it was there

@@ -270,9 +270,10 @@ absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path, Round before)
 absl::StatusOr<NodeState> ReadNodePart(const Checkpoint& checkpoint, Rank rank) {
   const std::string path = NodePartPath(checkpoint.path, rank);
   const Round round = checkpoint.manifest.round();
-  absl::StatusOr<NodeState> state = ReadNodeState(path, rank, &PartOf(checkpoint.manifest, rank));
+  const CheckpointPart& part = PartOf(checkpoint.manifest, rank);
+  absl::StatusOr<NodeState> state = ReadNodeState(path, rank, &part);
   if (!state.ok()) return Damaged(checkpoint.path, round, state.status());
-  if (state->round == round) return state;
+  if (state->round == RoundsIn(checkpoint.manifest, part)) return state;
   return Damaged(checkpoint.path, round,
                  InputError(path, absl::StrCat("is of round ", state->round)));
 }

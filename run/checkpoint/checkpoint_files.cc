@@ -65,7 +65,8 @@ std::string WhatIsWrong(const CheckpointManifest& manifest) {
   }
   for (const CheckpointPart& part : manifest.nodes()) {
     if (part.bytes() <= 0 || !part.has_checksum()) return "a node's part lacks bytes or checksum";
-    if (!CanBeCounted(part.bytes_sent()) || !CanBeCounted(part.bytes_received())) {
+    if (!CanBeCounted(part.bytes_sent()) || !CanBeCounted(part.bytes_received()) ||
+        part.steps() < 0 || part.steps() > kMostRounds) {
       return "a count is none of a run's";
     }
   }
@@ -131,6 +132,10 @@ const CheckpointPart& PartOf(const CheckpointManifest& manifest, Rank rank) {
   const auto found = std::ranges::lower_bound(members, rank);
   CHECK(found != members.end() && *found == rank) << "rank " << rank << " has no part";
   return manifest.nodes(static_cast<int>(found - members.begin()));
+}
+
+Round RoundsIn(const CheckpointManifest& manifest, const CheckpointPart& part) {
+  return part.has_steps() ? part.steps() : manifest.round();
 }
 
 absl::StatusOr<CheckpointPart> LookAtPart(const std::string& path) {

@@ -34,6 +34,8 @@ absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& path);
 
 // The ranks whose parts it lists, in the order of `nodes`: ascending.
 std::vector<Rank> MembersOf(const CheckpointManifest& manifest);
+// The rounds of its own that a node of that part has completed.
+Round RoundsIn(const CheckpointManifest& manifest, const CheckpointPart& part);
 // The part of one of them.
 const CheckpointPart& PartOf(const CheckpointManifest& manifest, Rank rank);
 

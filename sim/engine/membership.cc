@@ -32,6 +32,11 @@ void Membership::Admit(Member newcomer, Nanoseconds now) {
   Tell(Wish{newcomer, lives_[newcomer]}, heard);
 }
 
+void Membership::Renew(Round checkpoint, Nanoseconds now) {
+  agreement_.Renew(checkpoint);
+  TellDecrees(now);
+}
+
 void Membership::Promise(Member from, uint32_t ballot, Round round, Nanoseconds when) {
   Tell(Answer{from, ballot, round}, when + network_->Latency(from, coordinator()));
 }

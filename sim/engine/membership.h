@@ -41,6 +41,8 @@ class Membership {
   // A process in the place of a member that is dead asks at `now` to come in: so its death is
   // known.
   void Admit(Member newcomer, Nanoseconds now);
+  // All go on as they are, for that checkpoint (ViewAgreement::Renew).
+  void Renew(Round checkpoint, Nanoseconds now);
   // No member begins a round at or past it so far.
   void Extend(Round limit) { agreement_.Extend(limit); }
   // A node answers at `when` (Host::Promise).

@@ -66,6 +66,9 @@ class SimObserver {
   virtual absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
     return absl::OkStatus();
   }
+  // A node begins a view that is for the checkpoint of `cut.round`: its state can be visited. `model`
+  // as above; an error ends the simulation.
+  virtual absl::Status OnCheckpoint(const CutTimes& cut, Vec model) { return absl::OkStatus(); }
   // From now on `rank` does nothing any more. An error ends the simulation.
   virtual absl::Status OnDeath(Rank rank, Nanoseconds now) { return absl::OkStatus(); }
   // It comes in again, and begins at round `from`.
@@ -102,6 +105,11 @@ class ObserverGroup final : public SimObserver {
     for (SimObserver* observer : observers_) {
       status.Update(observer->OnBoundary(rank, completed, now, model));
     }
+    return status;
+  }
+  absl::Status OnCheckpoint(const CutTimes& cut, Vec model) override {
+    absl::Status status;
+    for (SimObserver* observer : observers_) status.Update(observer->OnCheckpoint(cut, model));
     return status;
   }
   absl::Status OnDeath(Rank rank, Nanoseconds now) override {

@@ -38,7 +38,13 @@ Simulation::Simulation(const SimulationOptions& options, SimulationParts parts)
   network_ = parts_.make_network(this);
   exchange_ = std::make_unique<MessageExchange>(options.nodes, network_.get(), parts_.effects,
                                                 parts_.vectors, &queue_);
-  if (options_.sharing > 0) budget_.emplace(options_.sharing, options_.window);
+  if (options_.sharing > 0) {
+    std::vector<Round> done = options_.done;
+    if (done.empty()) done.assign(options_.sharing, options_.begin);
+    budget_.emplace(options_.sharing, options_.window, done);
+    passed_ = options_.begin;
+    for (Node& node : nodes_) node.cut = options_.begin;
+  }
   now_ = options.begin_time;
 }
 
@@ -136,7 +142,7 @@ absl::Status Simulation::ResumeNode(Rank rank) {
                                      std::ranges::copy(elements, store().At(vector).data.get());
                                    }});
   // Its lane is free: it is handled at once.
-  RETURN_IF_ERROR(Deliver(rank, Start{.round = options_.begin, .state = &state}));
+  RETURN_IF_ERROR(Deliver(rank, Start{.round = saved.round, .state = &state}));
   const absl::Status restored = state.Finish();
   return restored.ok() ? restored
                        : InputError(absl::StrCat("the saved state of rank ", rank, " ",
@@ -324,7 +330,14 @@ absl::Status Simulation::ComeIn(Rank rank, const Start& start) {
   return Deliver(rank, RoundLimit{node.limit});
 }
 
-void Simulation::BeginView(const View& view) {
+void Simulation::BeginView(const View& view, Vec model) {
+  if (view.checkpoint > 0 && parts_.observer != nullptr) {
+    Fail(parts_.observer->OnCheckpoint({.rank = current_,
+                                        .round = view.checkpoint,
+                                        .completed = nodes_[current_].algorithm->round(),
+                                        .now = cursor_},
+                                       model));
+  }
   std::map<Member, uint32_t>& left_out = nodes_[current_].left_out;
   for (const Member newcomer : view.newcomers) {
     const auto last = left_out.find(newcomer);
@@ -518,7 +531,8 @@ void Simulation::CountSteps(Round completed) {
 }
 
 void Simulation::PassRounds() {
-  Round passed = budget_->steps() / budget_->workers();
+  // What nodes have done before may go beyond the end that is known so far.
+  Round passed = std::min(limit_, budget_->steps() / budget_->workers());
   // What the last one measures is what the run leaves.
   if (passed == limit_ && resting_ < living_) --passed;
   if (passed <= passed_) return;

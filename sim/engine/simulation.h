@@ -51,7 +51,9 @@ struct SimulationOptions {
   // Of nodes that die: with fewer than `least` left, those wait for others to come in, so long.
   Rank least = 0;
   Nanoseconds patience = std::numeric_limits<Nanoseconds>::max();
-  // All nodes begin in this round, at this time,
+  // All nodes begin in this round, at this time; those that share a budget when so many nominal
+  // rounds are over, of which each has `done` so many steps (empty: one a round).
+  std::vector<Round> done = {};
   Round begin = 0;
   Nanoseconds begin_time = 0;
   // or, unless they resume, each at random up to so much later, by this seed.
@@ -101,8 +103,11 @@ class Simulation final : private StoreHost, private AlarmClock {
   bool alive(Rank rank) const { return !nodes_[rank].dead; }
   Rank nodes() const { return options_.nodes; }
   Rank living() const { return living_; }
-  // The latest that was agreed upon; null where nobody was to die.
+  // The latest that was agreed upon; null where there is none but the first.
   const View* view() const { return membership_ ? &membership_->view() : nullptr; }
+  // All nodes go over to another view with the same members, for that checkpoint
+  // (View::checkpoint): of algorithms whose members may change.
+  void Renew(Round checkpoint) { membership().Renew(checkpoint, now_); }
   // Ends Run at once, whatever the nodes are doing (from the observer).
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
@@ -210,7 +215,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   void Withdraw(Rank from, Tag tag) override;
   void GradientApplied(int64_t staleness) override;
   void Promise(uint32_t ballot, Round round) override;
-  void BeginView(const View& view) override;
+  void BeginView(const View& view, Vec model) override;
   void Boundary(Round completed, Vec model) override;
   void Rest(Vec model) override;
 
@@ -228,7 +233,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   std::vector<Death> deaths_;  // all: events point at them
   std::unique_ptr<NetworkModel> network_;
   std::unique_ptr<MessageExchange> exchange_;
-  std::unique_ptr<Membership> membership_;  // where somebody is to die
+  std::unique_ptr<Membership> membership_;  // where there may be other views
   std::vector<Node> nodes_;
 
   Nanoseconds now_ = 0;

@@ -46,8 +46,9 @@ Spread Scaled(const Spread& spread, double by) {
 
 StepStatistics::StepStatistics(const Options& options)
     : options_(options), nodes_(options.nodes), end_(options.begin_time) {
-  for (Node& node : nodes_) {
-    node.completed = options.begin;
+  for (size_t rank = 0; rank < nodes_.size(); ++rank) {
+    Node& node = nodes_[rank];
+    node.completed = node.before = rank < options.done.size() ? options.done[rank] : options.begin;
     node.began = options.begin_time;
   }
 }
@@ -119,7 +120,7 @@ void StepStatistics::AddWait(Rank rank, Nanoseconds wait) {
 NodeStatistics StepStatistics::Describe(Rank rank) const {
   const Node& node = nodes_[rank];
   NodeStatistics statistics{.rank = rank,
-                            .steps = node.completed - options_.begin - node.missed,
+                            .steps = node.completed - node.before - node.missed,
                             .gradient_s = SecondsOfNanoseconds(node.total_gradient),
                             .mix_s = SecondsOfNanoseconds(node.total_mix),
                             .wait_s = SecondsOfNanoseconds(node.total_wait),

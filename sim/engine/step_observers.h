@@ -44,6 +44,8 @@ class StepStatistics final : public SimObserver {
     // When and behind which round the first step begins.
     Nanoseconds begin_time = 0;
     Round begin = 0;
+    // What each rank has completed then; empty: all as much.
+    std::vector<Round> done = {};
   };
   explicit StepStatistics(const Options& options);
 
@@ -74,6 +76,7 @@ class StepStatistics final : public SimObserver {
     Nanoseconds last_arrival = 0;
     Rank last_sender = kNobody;
     // All steps.
+    Round before = 0;  // of an earlier run
     Round missed = 0;  // while the node was not in the run
     Nanoseconds total_gradient = 0;
     Nanoseconds total_mix = 0;

@@ -55,7 +55,8 @@ class Cluster::Node final : public Host {
                              [this](Vec vector, std::span<const float> saved) {
                                std::ranges::copy(saved, vectors_.At(vector).data.get());
                              }});
-    RETURN_IF_ERROR(Deliver(Start{.round = begin, .state = &state}));
+    if (cluster_.budget_) completed_ = cluster_.options_.resume[rank_].round;
+    RETURN_IF_ERROR(Deliver(Start{.round = completed_, .state = &state}));
     return state.Finish();
   }
   // Comes in with this view.
@@ -178,9 +179,11 @@ class Cluster::Node final : public Host {
   void Step(const StepRequest& request) override {
     Say(absl::StrCat("mixes ", request.mix.size(), " vectors and steps"));
     // Those that a restored state has taken before, or one that was carried from view to view.
-    const int64_t before = cluster_.agreement_ && cluster_.view().epoch > 0 ? request.step
-                           : cluster_.options_.resume.empty()               ? 0
-                                                              : cluster_.options_.begin;
+    const bool restored = !cluster_.options_.resume.empty();
+    const bool carried = cluster_.agreement_ && cluster_.view().epoch > 0;
+    const int64_t before = carried || (restored && cluster_.budget_) ? request.step
+                           : restored                                ? cluster_.options_.begin
+                                                                     : 0;
     const auto [steps, first] = steps_.try_emplace(request.state.id, before);
     CHECK_EQ(request.step, steps->second++) << "the steps of a state are miscounted";
     ApplyStep(*cluster_.optimizer_, cluster_.layout_, request, vectors_);
@@ -228,8 +231,9 @@ class Cluster::Node final : public Host {
     Say(absl::StrCat("promises not to begin round ", round + 1));
     promises_.push_back({ballot, round});
   }
-  void BeginView(const View& view) override {
+  void BeginView(const View& view, Vec model) override {
     Say(absl::StrCat("begins view ", view.epoch));
+    if (view.checkpoint > 0) SaveState(algorithm_->round(), model);
     if (cluster_.options_.at_view) ShowReplica(view);
     for (const Member newcomer : view.newcomers) {
       const auto left_out = left_out_.find(newcomer);
@@ -244,7 +248,7 @@ class Cluster::Node final : public Host {
     Say(absl::StrCat("ends round ", completed - 1));
     completed_ = completed;
     ReportSteps();
-    if (completed == cluster_.options_.save_at) SaveState(model);
+    if (completed == cluster_.options_.save_at) SaveState(completed, model);
     if (cluster_.options_.at_boundary) {
       cluster_.options_.at_boundary(rank_, completed, Numbers(model));
     }
@@ -372,8 +376,8 @@ class Cluster::Node final : public Host {
     return Deliver(Lost{from, tag});
   }
 
-  void SaveState(Vec model) {
-    saver_ = std::make_unique<StateSaver>(completed_, model, [this](Vec vector) {
+  void SaveState(Round completed, Vec model) {
+    saver_ = std::make_unique<StateSaver>(completed, model, [this](Vec vector) {
       const SharedVector copy = NewSharedVector(vectors_.size(vector));
       std::ranges::copy(Numbers(vector), copy.data.get());
       return copy;
@@ -499,7 +503,10 @@ Cluster::Cluster(ClusterOptions options)
                             .usable = UsableWeights(options_.algorithm)});
   }
   if (!HasRounds(options_.algorithm)) {
-    budget_ = std::make_unique<GradientBudget>(workers_, StepsBetweenExchanges(options_.algorithm));
+    std::vector<Round> done;
+    for (const NodeState& state : options_.resume) done.push_back(state.round);
+    budget_ = std::make_unique<GradientBudget>(workers_, StepsBetweenExchanges(options_.algorithm),
+                                               done);
   }
   mixing_ = *mixing;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
@@ -609,6 +616,11 @@ void Cluster::Join(Rank rank) {
   CHECK(!alive(rank)) << rank;
   nodes_[rank]->NoticeDeath();
   agreement_->Admit(rank);
+  SendDecrees();
+}
+
+void Cluster::Renew(Round checkpoint) {
+  agreement_->Renew(checkpoint);
   SendDecrees();
 }
 

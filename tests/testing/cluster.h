@@ -54,14 +54,14 @@ struct ClusterOptions {
   Round begin = 0;
   // Nodes go on without those that are lost (Kill).
   bool resilient = false;
-  // If set, each begins with its own of these states, which are of that round.
+  // If set, each begins with its own of these states, which are of that round; or, where nodes share
+  // a budget, of as many of its own steps as it says.
   std::vector<NodeState> resume = {};
   // At this boundary every node's state is taken.
   Round save_at = -1;
   // Called at every boundary.
   std::function<void(Rank, Round, std::span<const float>)> at_boundary;
-  // Called when a node begins a view, with the replica that it begins it with; none where it begins
-  // the one after that at once.
+  // Called when a node begins a view, with the replica that it begins it with.
   std::function<void(Rank, const View&, std::span<const float>)> at_view;
   // Every request and event of a node, in words: what tests/scenarios shows.
   std::function<void(Rank, const std::string& what)> transcript;
@@ -112,11 +112,14 @@ class Cluster {
   // Another process takes the place of a node that is dead, and wants to come in; it is alive once
   // the others have agreed, if a round is left.
   void Join(Rank rank);
+  // All go over to a view with the same members, for that checkpoint: each node's state is taken.
+  void Renew(Round checkpoint);
   bool alive(Rank rank) const;
   // The latest view that was agreed upon, of resilient nodes.
   const View& view() const { return agreement_->view(); }
 
-  // The states of all nodes at options.save_at, once all of them are there.
+  // The states of all nodes at options.save_at, or of the last checkpoint, once all of them are
+  // there.
   std::vector<NodeState> saved() const;
   // That of one of them.
   const NodeState& saved(Rank rank) const;

@@ -255,6 +255,61 @@ TEST_P(ResilientContract, TheMeanOfTheLivingIsKeptWithoutRounds) {
   EXPECT_GT(views, kSeeds);
 }
 
+// What all keep between two views belongs together: nothing is on its way. So the mean over the
+// replicas is that of the beginning where nobody steps, every gradient of a worker is in the weights
+// of every server, and a run that begins with these states does what was left.
+TEST_P(ResilientContract, WhatAllHaveBetweenTwoViewsIsACheckpoint) {
+  if (HasRounds(GetParam())) GTEST_SKIP() << "saves after a round";
+  int taken = 0;
+  for (uint64_t seed = 0; seed < 2 * kSeeds; ++seed) {
+    KeyedRandom random(seed, Purpose::kTopology);
+    ClusterOptions options = Draw(random);
+    options.parameters = 4;
+    options.optimizer = "sgd";
+    const bool steps = HasServers() || random.Below(2) == 0;
+    if (!steps) options.learning_rate = options.momentum = 0;
+    options.initial = [](Rank rank, std::span<float> x) {
+      std::ranges::fill(x, static_cast<float>(HasServers() ? 1 : 1 << rank));
+    };
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << options.nodes << " nodes");
+    const Rank workers = *WorkerCount(GetParam(), options.nodes);
+    Cluster cluster(options);
+    ASSERT_TRUE(cluster.Begin(kRounds).ok());
+    const uint64_t at = random.Below(600);
+    uint64_t step = 0;
+    for (auto all = cluster.Choices(); !all.empty(); all = cluster.Choices(), ++step) {
+      if (step == at) cluster.Renew(1);
+      const absl::Status status = cluster.Take(all[random.Below(all.size())]);
+      ASSERT_TRUE(status.ok()) << status;
+    }
+    ASSERT_TRUE(cluster.Run(kRounds).ok());
+    EXPECT_EQ(Steps(cluster, options.nodes), kRounds * workers);
+    if (step < at) continue;  // it was over before
+    ++taken;
+    const std::vector<NodeState> saved = cluster.saved();
+    Round done = 0;
+    double sum = 0;
+    double expected = 0;
+    for (Rank rank = 0; rank < workers; ++rank) {
+      done += saved[rank].round;
+      if (!HasServers()) sum += saved[rank].vectors.at("replica").span()[0];
+      expected += 1 << rank;
+    }
+    EXPECT_LE(done, kRounds * workers);
+    if (!steps) EXPECT_NEAR(sum, expected, 1e-5 * (1 << options.nodes));
+    for (Rank server = workers; server < options.nodes; ++server) {
+      EXPECT_EQ(saved[server].numbers.at("gradients"), static_cast<double>(done));
+    }
+    options.resume = saved;
+    options.order_seed = seed;
+    Cluster rest(options);
+    const absl::Status status = rest.Run(kRounds);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(Steps(rest, options.nodes), kRounds * workers);
+  }
+  EXPECT_GT(taken, kSeeds / 2);
+}
+
 // Nor do those who come in move it, at whatever they would have begun alone.
 TEST_P(ResilientContract, ANewcomerBeginsAtTheMean) {
   if (!GetParam().starts_with("dpsgd") || absl::StrContains(GetParam(), "clip")) {

@@ -45,6 +45,39 @@ TEST(ViewAgreementTest, TheNextViewBeginsAfterTheLatestRoundBegun) {
   EXPECT_EQ(expected.RankOf(2), std::nullopt);
 }
 
+TEST(ViewAgreementTest, AViewForACheckpointHasTheSameMembers) {
+  ViewAgreement agreement(Of({0, 1, 2}), kLimit);
+  agreement.Renew(40);
+  const uint32_t ballot = BallotOf(agreement.Take());
+  for (const Member member : {0, 1, 2}) {
+    EXPECT_TRUE(agreement.OnPromise(member, ballot, 4 + member).ok());
+  }
+  EXPECT_EQ(agreement.Take(), Decree(View{.epoch = 1,
+                                          .from = 7,
+                                          .members = {0, 1, 2},
+                                          .ballot = ballot,
+                                          .newcomers = {},
+                                          .checkpoint = 40}));
+  EXPECT_FALSE(agreement.Take());
+  agreement.Lose(1);
+  const uint32_t next = BallotOf(agreement.Take());
+  EXPECT_TRUE(agreement.OnPromise(0, next, 8).ok());
+  EXPECT_TRUE(agreement.OnPromise(2, next, 8).ok());
+  EXPECT_EQ(agreement.view().checkpoint, 0) << "that of a loss is for none";
+}
+
+TEST(ViewAgreementTest, AMemberThatIsLostIsNotInTheCheckpointThatIsUnderWay) {
+  ViewAgreement agreement(Of({0, 1, 2}), kLimit);
+  agreement.Renew(40);
+  agreement.Take();
+  agreement.Lose(1);
+  const uint32_t ballot = BallotOf(agreement.Take());
+  EXPECT_TRUE(agreement.OnPromise(0, ballot, 8).ok());
+  EXPECT_TRUE(agreement.OnPromise(2, ballot, 8).ok());
+  EXPECT_EQ(agreement.view().checkpoint, 40);
+  EXPECT_THAT(agreement.view().members, ElementsAre(0, 2));
+}
+
 TEST(ViewAgreementTest, AMemberLostMeanwhileIsNotWaitedFor) {
   ViewAgreement agreement(Of({0, 1, 2, 3}), kLimit);
   agreement.Lose(2);

@@ -291,7 +291,7 @@ class OrphanedLine : public ::testing::Test {
                      .peer_timeout = milliseconds(4000),
                      .world_size = 3,
                      .rounds = 10,
-                     .resilient = true,
+                     .changes_views = true,
                      .role_moves = true,
                      .rank = 2},
                     now_};

@@ -211,7 +211,7 @@ TEST_F(NewcomerDirective, ANewcomerGoesOnFromItsFirstView) {
                     .peer_timeout = std::chrono::milliseconds(4000),
                     .world_size = 4,
                     .rounds = 10,
-                    .resilient = true,
+                    .changes_views = true,
                     .rank = 2},
                    now);
   line.OnDirective(Roster(ViewWith(4, 7, {0, 2, 3}, {2}), {}), now);

@@ -118,7 +118,7 @@ struct NodeUnderTest {
     options.saved = experiment.saved;
     options.saves_on_call = experiment.saves_on_call;
     options.max_norm = experiment.max_norm;
-    options.resilient = experiment.resilient;
+    options.changes_views = experiment.resilient;
     options.workers = *WorkerCount(experiment.algorithm, experiment.nodes);
     const bool trains = rank < options.workers;
     Objective* trained = objective;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
 #include "absl/strings/str_format.h"
 #include "base/units.h"
 #include "optim/batch_schedule.h"
@@ -82,6 +83,10 @@ std::string Describe(const RunPlan& plan) {
       InSeconds(plan.peer_timeout), ", step timeout ", InSeconds(plan.step_timeout));
   for (const Fault& fault : plan.faults) absl::StrAppend(&text, "; ", Describe(fault));
   return text;
+}
+
+bool Renews(const RunPlan& plan) {
+  return !HasRounds(plan.algorithm) && (plan.saved_every > 0 || plan.checkpoint_every);
 }
 
 bool Evaluated(const RunPlan& plan, Round completed) {

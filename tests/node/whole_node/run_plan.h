@@ -80,6 +80,9 @@ struct RunPlan {
   std::vector<Fault> faults;
 };
 
+// Whether its nodes save as they go over to another view: they go through no rounds together.
+bool Renews(const RunPlan& plan);
+
 // The whole plan in one line.
 std::string Describe(const RunPlan& plan);
 

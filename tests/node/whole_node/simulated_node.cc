@@ -85,7 +85,7 @@ std::unique_ptr<Algorithm> SimulatedNode::NewAlgorithm() {
                                  .mixing = mixing,
                                  .learning_rate = [](Round) { return 0.1; },
                                  .window = plan().window};
-  if (!plan().resilient) return *MakeAlgorithm(plan().algorithm, options);
+  if (!plan().resilient && !Renews(plan())) return *MakeAlgorithm(plan().algorithm, options);
   views_ =
       std::make_unique<ViewMixing>(LivingMixingRequest{.whole = mixing,
                                                        .topology = plan().topology,
@@ -139,9 +139,9 @@ void SimulatedNode::MakeRunner() {
                           return plan().batch_schedule.empty() ? Evaluated(plan(), completed)
                                                                : course_.Evaluated(completed);
                         },
-                    .saved = Saved(),
-                    .saves_on_call = plan().checkpoint_every.has_value(),
-                    .resilient = plan().resilient,
+                    .saved = Renews(plan()) ? nullptr : Saved(),
+                    .saves_on_call = plan().checkpoint_every && !Renews(plan()),
+                    .changes_views = plan().resilient || Renews(plan()),
                     .gradients =
                         [this](GradientReports reports) {
                           return std::make_unique<SimulatedGradients>(
@@ -194,9 +194,10 @@ control::Registration SimulatedNode::Registration() const {
 void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession) {
   reported_.resize(plan().nodes);
   desk_.emplace(CheckpointDeskOptions{
-      .nodes = plan().nodes, .rounds = plan().rounds, .saved = Saved(), .evaluated = [](Round) {
-        return false;
-      }});
+      .nodes = plan().nodes,
+      .rounds = plan().rounds,
+      .saved = Renews(plan()) ? nullptr : Saved(),
+      .evaluated = [](Round) { return false; }});
   coordinator_ = std::make_unique<SimulatedCoordinator>(
       CoordinatorOptions{.own = Registration(),
                          .proven = plan().token,
@@ -211,6 +212,7 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
                          .succession = std::move(succession),
                          .budget = Budget(plan()),
                          .checkpoints = Checkpoints(),
+                         .renewals = Renewed(),
                          .rendezvous_timeout = plan().rendezvous_timeout,
                          .peer_timeout = plan().peer_timeout,
                          .min_peer_timeout = plan().min_peer_timeout,
@@ -237,8 +239,13 @@ std::function<bool(Round)> SimulatedNode::Saved() const {
   return [every = plan().saved_every](Round completed) { return completed % every == 0; };
 }
 
+std::optional<RenewalsOptions> SimulatedNode::Renewed() const {
+  if (!Renews(plan())) return std::nullopt;
+  return RenewalsOptions{.saved = Saved(), .every = plan().checkpoint_every};
+}
+
 std::optional<CheckpointCallsOptions> SimulatedNode::Checkpoints() const {
-  if (!plan().checkpoint_every) return std::nullopt;
+  if (!plan().checkpoint_every || Renews(plan())) return std::nullopt;
   return CheckpointCallsOptions{
       .nodes = plan().nodes, .rounds = plan().rounds, .every = plan().checkpoint_every};
 }
@@ -288,8 +295,8 @@ void SimulatedNode::Start() {
           .rounds = plan().rounds,
           .sharing = Sharing(plan()),
           .largest_growth = plan().batch_schedule.empty() ? 0 : Beforehand(plan()).MostPasses(),
-          .resilient = plan().resilient,
-          .saves_on_call = plan().checkpoint_every.has_value(),
+          .changes_views = plan().resilient || Renews(plan()),
+          .saves_on_call = plan().checkpoint_every && !Renews(plan()),
           .mended = !begins(),
           .role_moves = plan().role_moves && !begins(),
           .rank = rank_,
@@ -522,7 +529,7 @@ void SimulatedNode::Obey(const control::Directive& decree) {
     const control::CheckpointAt& at = decree.checkpoint_at();
     return runner_->SaveAt(at.ballot(), at.has_round() ? std::optional(at.round()) : std::nullopt);
   }
-  if (decree.has_prepare() && plan().checkpoint_every) {
+  if (decree.has_prepare() && Checkpoints()) {
     const uint32_t ballot = decree.prepare().ballot();
     return OnPromise(ballot, runner_->Hold(ballot) - 1);
   }
@@ -662,15 +669,18 @@ void SimulatedNode::OnSteps(const StepsReport& report) {
 }
 
 void SimulatedNode::OnState(SavedNode saved) {
-  const Round round = saved.state.round;
+  const Round round = saved.checkpoint;
+  const Round steps = saved.state.round;
   Say(absl::StrCat("saves round ", round));
   saved_.push_back(round);
-  process()->After(nanoseconds(random_.Below(kMaxWriting)), [this, round] {
+  if (Renews(plan())) states_.insert_or_assign(round, std::move(saved.state));
+  process()->After(nanoseconds(random_.Below(kMaxWriting)), [this, round, steps] {
     runner_->OnStateWritten();
     if (line_->verdict()) return;
     control::Report message;
     message.mutable_part()->set_round(round);
     message.mutable_part()->set_bytes(1);
+    message.mutable_part()->set_steps(steps);
     Tell(std::move(message));
   });
 }

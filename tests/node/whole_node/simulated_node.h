@@ -9,6 +9,7 @@
 #define GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_NODE_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,7 @@
 #include "node/runner/runner.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
+#include "run/checkpoint/node_state.h"
 #include "tests/node/whole_node/process.h"
 #include "tests/node/whole_node/run_plan.h"
 #include "tests/node/whole_node/simulated_coordinator.h"
@@ -73,6 +75,8 @@ class SimulatedNode final : public RunObserver {
   const std::vector<AveragedModel>& averages() const { return averages_; }
   // After which rounds it has saved what it has.
   const std::vector<Round>& saved() const { return saved_; }
+  // Where nodes go through no rounds together: what it has saved, by checkpoints.
+  const std::map<Round, NodeState>& states() const { return states_; }
   // Whether it has had rank 0's role.
   bool coordinates() const { return coordinator_ != nullptr; }
   // At rank 0: the checkpoints that are complete, in order.
@@ -113,6 +117,7 @@ class SimulatedNode final : public RunObserver {
   void MakeTransport();
   void MakeCoordinator(std::optional<SuccessionOptions> succession);
   std::optional<CheckpointCallsOptions> Checkpoints() const;
+  std::optional<RenewalsOptions> Renewed() const;
   // Rank 0: a node has its part of a checkpoint.
   void OnPart(Rank rank, const control::SavedPart& part);
   void TakeCheckpoints();
@@ -197,6 +202,7 @@ class SimulatedNode final : public RunObserver {
   std::vector<AveragedModel> averages_;
   std::vector<std::vector<Round>> reported_;
   std::vector<Round> saved_;
+  std::map<Round, NodeState> states_;
   std::optional<CheckpointDesk> desk_;  // rank 0's
   std::vector<CheckpointDesk::Complete> checkpoints_;
   SteadyTime written_;  // the last of them

@@ -851,14 +851,92 @@ TEST(WholeNode, TheLivingHaveCheckpointsWhoeverDiesWhen) {
   ForEverySeed(SavingMortals, ExpectCheckpointsOfTheLiving);
 }
 
-TEST(WholeNode, OneThatIsLostEndsAllWithOneVerdict) { ForEverySeed(FatalPlan, ExpectOneVerdict); }
+// By rounds or by the time.
+RunPlan SavingSharers(RunPlan plan) {
+  KeyedRandom random(plan.seed, Purpose::kPlacement, 1);
+  if (random.Below(2) == 0) {
+    plan.saved_every = 1 + static_cast<Round>(random.Below(4));
+  } else {
+    plan.checkpoint_every = std::chrono::milliseconds(1 + random.Below(40));
+  }
+  return plan;
+}
 
-TEST(WholeNode, OneThatIsLostEndsARunWithoutRoundsWithOneVerdict) {
+// Of the gradients of all who are in the weights, none is in one part of a checkpoint alone.
+void ExpectCheckpointsToBelongTogether(const RunPlan& plan, const SimulatedRun& run,
+                                       int* complete) {
+  const Rank workers = *WorkerCount(plan.algorithm, plan.nodes);
+  Round last = 0;
+  for (const CheckpointDesk::Complete& checkpoint : run.node(0).checkpoints()) {
+    ASSERT_GT(checkpoint.round, last);
+    last = checkpoint.round;
+    ++*complete;
+    Round steps = 0;
+    for (const auto& [rank, part] : checkpoint.parts) {
+      ASSERT_TRUE(run.node(rank).states().contains(checkpoint.round)) << "rank " << rank;
+      ASSERT_EQ(run.node(rank).states().at(checkpoint.round).round, part.steps());
+      if (rank < workers) steps += part.steps();
+    }
+    if (checkpoint.changed) continue;  // the lost have done some
+    ASSERT_EQ(static_cast<Rank>(checkpoint.parts.size()), plan.nodes);
+    ASSERT_GE(steps, checkpoint.round * workers);
+    for (Rank server = workers; server < plan.nodes; ++server) {
+      ASSERT_EQ(run.node(server).states().at(checkpoint.round).numbers.at("gradients"),
+                static_cast<double>(steps));
+    }
+  }
+}
+
+TEST(WholeNode, NodesWithoutRoundsHaveCheckpointsOfOneMoment) {
+  int complete = 0;
   ForEverySeed(
       [](uint64_t seed) {
-        RunPlan plan = Sharing(FatalPlan(seed));
-        plan.faults[0].round = 0;  // which every node comes to
-        return plan;
+        RunPlan plan = Sharing(HealthyPlan(seed));
+        plan.algorithm = std::array{"adpsgd", "downpour:window=3", "ps:async:staleness=1",
+                                    "easgd:async:every=2"}[seed % 4];
+        return SavingSharers(plan);
+      },
+      [&complete](const RunPlan& plan, SimulatedRun& run) {
+        ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+        Round steps = 0;
+        const Rank workers = *WorkerCount(plan.algorithm, plan.nodes);
+        for (Rank rank = 0; rank < workers; ++rank) steps += run.node(rank).round();
+        ASSERT_EQ(steps, LastRound(plan) * workers);
+        ExpectAllMeasurements(plan, run);
+        ExpectCheckpointsToBelongTogether(plan, run, &complete);
+      });
+  EXPECT_GT(complete, 0);
+}
+
+TEST(WholeNode, TheLivingWithoutRoundsHaveCheckpointsWhoeverDiesWhen) {
+  int complete = 0;
+  ForEverySeed([](uint64_t seed) { return SavingSharers(SharingMortals(seed)); },
+               [&complete](const RunPlan& plan, SimulatedRun& run) {
+                 ExpectThatTheLivingUseUpTheBudget(plan, run);
+                 if (::testing::Test::HasFatalFailure()) return;
+                 ExpectCheckpointsToBelongTogether(plan, run, &complete);
+               });
+  EXPECT_GT(complete, 0);
+}
+
+TEST(WholeNode, OneThatIsLostEndsAllWithOneVerdict) { ForEverySeed(FatalPlan, ExpectOneVerdict); }
+
+RunPlan FatalSharing(uint64_t seed) {
+  RunPlan plan = Sharing(FatalPlan(seed));
+  plan.faults[0].round = 0;  // which every node comes to
+  return plan;
+}
+
+TEST(WholeNode, OneThatIsLostEndsARunWithoutRoundsWithOneVerdict) {
+  ForEverySeed(FatalSharing, ExpectOneVerdict);
+}
+
+TEST(WholeNode, OneThatIsLostEndsARunWithoutRoundsThatSavesWithOneVerdict) {
+  ForEverySeed(
+      [](uint64_t seed) {
+        RunPlan plan = FatalSharing(seed);
+        if (plan.algorithm == "solo" || plan.algorithm == "eager-gossip") plan.algorithm = "adpsgd";
+        return SavingSharers(plan);
       },
       ExpectOneVerdict);
 }
