@@ -14,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "experiment/core/experiment_identity.h"
@@ -29,6 +30,11 @@ namespace {
 
 // Whether there are checkpoints of such an experiment; `flag` is the one that asks for them.
 absl::Status CheckHasState(const Experiment& experiment, const std::string& flag) {
+  if (!experiment.has_rounds() && !IsResilient(experiment.config().algorithm())) {
+    return UsageError(absl::StrCat(
+        flag, ": the nodes of --algorithm=", experiment.algorithm_name(),
+        " go through no rounds together, and cannot give up what is under way; drop it"));
+  }
   if (!experiment.problem().learns()) {
     return UsageError(absl::StrCat(flag, ": --model=", experiment.config().model(),
                                    " has no weights to save; drop it, or take another --model"));

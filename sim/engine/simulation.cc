@@ -66,7 +66,7 @@ absl::Status Simulation::Run(Round limit) {
   if (first) {
     RETURN_IF_ERROR(StartNodes());
   }
-  network_->Settle(now_);
+  RETURN_IF_ERROR(EndMoment());
   while (!queue_.empty()) {
     // At every moment: between two boundaries there may be as many as a long message has segments.
     if (parts_.interrupted != nullptr && *parts_.interrupted)
@@ -78,17 +78,22 @@ absl::Status Simulation::Run(Round limit) {
       RETURN_IF_ERROR(Handle(queue_.Pop().payload));
       if (stopped_) return absl::OkStatus();
     }
-    network_->Settle(now_);
-    if (rest_cuts_due_) {
-      RETURN_IF_ERROR(TakeCutsAtRest());
-      if (stopped_) return absl::OkStatus();
-    }
-    if (wanted_limit_ > limit_ || !moved_.empty()) {
-      RETURN_IF_ERROR(ApplyLimit());
-      network_->Settle(now_);
-    }
+    RETURN_IF_ERROR(EndMoment());
+    if (stopped_) return absl::OkStatus();
   }
   return CheckAllRest();
+}
+
+absl::Status Simulation::EndMoment() {
+  network_->Settle(now_);
+  if (rest_cuts_due_) {
+    RETURN_IF_ERROR(TakeCutsAtRest());
+    if (stopped_) return absl::OkStatus();
+  }
+  if (wanted_limit_ == limit_ && moved_.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(ApplyLimit());
+  network_->Settle(now_);
+  return absl::OkStatus();
 }
 
 absl::Status Simulation::ApplyLimit() {

@@ -159,6 +159,8 @@ class Simulation final : private StoreHost, private AlarmClock {
   Simulation(const SimulationOptions& options, SimulationParts parts);
 
   absl::Status StartNodes();
+  // All that happens at this time has been handled.
+  absl::Status EndMoment();
   // How much later than the others it begins.
   Nanoseconds StartDelay(Rank rank) const;
   absl::Status ResumeNode(Rank rank);

@@ -385,8 +385,6 @@ TEST(SimulatedCheckpoints, AreRefusedWhereThereCanBeNone) {
                 HasSubstr("must be a number of rounds from 1 on, or a time, such as 30s"))
         << every;
   }
-  EXPECT_THAT(Refusal({{"algorithm", "adpsgd"}}),
-              HasSubstr("--checkpoint-every=2: the nodes of --algorithm=adpsgd"));
   EXPECT_THAT(Refusal({{"model", "phantom:1MB"}}),
               HasSubstr("--checkpoint-every=2: --model=phantom:1MB has no weights to save"));
 }

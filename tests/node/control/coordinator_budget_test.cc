@@ -23,11 +23,13 @@ class CoordinatorBudget : public CoordinatorRun {
     coordinator_.emplace(CoordinatorOptions{.own = RegistrationOf(0, 2),
                                             .run_id = "run-1",
                                             .round_limit = rounds,
+                                            .resilient = resilient_,
                                             .budget = {{.nodes = 2,
                                                         .workers = 2,
                                                         .rounds = rounds,
                                                         .measured = [](Round) { return true; },
-                                                        .evaluated = [](Round) { return false; }}}},
+                                                        .evaluated = [](Round) { return false; }}},
+                                            .renewals = renewals_},
                          now_);
     for (Rank rank = 0; rank < 2; ++rank) Register(rank, RegistrationOf(rank, 2));
   }
@@ -57,6 +59,109 @@ class CoordinatorBudget : public CoordinatorRun {
     Collect();
   }
 };
+
+class CoordinatorRenewals : public CoordinatorBudget {
+ protected:
+  CoordinatorRenewals() {
+    renewals_ = {.saved = [](Round round) { return round == 2; }};
+  }
+  // Both have done so many steps, and measured all rounds until then.
+  void BothAt(Round end) {
+    for (Round steps = 1; steps <= end; ++steps) {
+      for (Rank rank = 0; rank < 2; ++rank) Steps(rank, steps, steps - 1);
+      for (Rank rank = 0; rank < 2; ++rank) Steps(rank, steps, steps);
+    }
+  }
+  std::optional<control::View> ViewOfRank(Rank rank) const {
+    for (const control::Directive& directive : directives_.at(rank)) {
+      if (directive.has_view()) return directive.view();
+    }
+    return std::nullopt;
+  }
+};
+
+TEST_F(CoordinatorRenewals, AreOfAllOnceAllHaveMeasuredTheRound) {
+  BeginSharing();
+  BothAt(1);
+  for (Rank rank = 0; rank < 2; ++rank) Steps(rank, 2, 1);
+  EXPECT_THAT(CutsOf(1), ::testing::ElementsAre(1, 2));
+  Steps(0, 2, 2);
+  Steps(0, 3, 2);
+  EXPECT_TRUE(called_.empty()) << "rank 1 has not measured round 2";
+  Steps(1, 3, 2);
+  Steps(0, 3, 2);
+  EXPECT_THAT(called_, ::testing::ElementsAre(2));
+  EXPECT_EQ(Last(1).prepare().ballot(), 1u);
+  Steps(0, 4, 2);
+  Steps(1, 4, 2);
+  EXPECT_THAT(CutsOf(1), ::testing::ElementsAre(1, 2, 3)) << "members change";
+  Promise(0, 1, 3);
+  EXPECT_FALSE(ViewOfRank(0).has_value());
+  Promise(1, 1, 3);
+  ASSERT_TRUE(ViewOfRank(0).has_value());
+  EXPECT_EQ(ViewOfRank(0)->checkpoint(), 2);
+  EXPECT_EQ(ViewOfRank(0)->members_size(), 2);
+  EXPECT_THAT(CutsOf(1), ::testing::ElementsAre(1, 2, 3, 4)) << "what has waited for the view";
+}
+
+TEST_F(CoordinatorRenewals, AreNoneOfTheLastRound) {
+  BeginSharing(2);
+  BothAt(1);
+  for (Rank rank = 0; rank < 2; ++rank) Steps(rank, 2, 1, /*resting=*/true);
+  for (Rank rank = 0; rank < 2; ++rank) Steps(rank, 2, 2, /*resting=*/true);
+  coordinator_->OnTick(now_);
+  Collect();
+  EXPECT_TRUE(called_.empty());
+  EXPECT_TRUE(Last(1).round_limit().final());
+}
+
+// Where the others do not go on without it, the view is no reason to.
+TEST_F(CoordinatorRenewals, WhoIsLostEndsTheRun) {
+  BeginSharing();
+  LoseProcess(1);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kAborted);
+  EXPECT_THAT(Message(), HasSubstr("rank 1 at 10.0.0.2:7000 died"));
+}
+
+TEST_F(CoordinatorRenewals, ARunThatIsToldToEndEndsWithOne) {
+  renewals_->saved = nullptr;
+  BeginSharing();
+  BothAt(3);
+  control::Report report;
+  report.mutable_stop()->set_message("terminated (SIGTERM)");
+  report.mutable_stop()->set_failure(static_cast<int>(Failure::kTerminated));
+  coordinator_->OnReport(1, report, now_);
+  Collect();
+  EXPECT_THAT(called_, ::testing::ElementsAre(3));
+  Promise(0, 1, 3);
+  Promise(1, 1, 3);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << "the parts are to be written";
+  coordinator_->OnCheckpoint(3);
+  EXPECT_EQ(Class(), Failure::kTerminated);
+  EXPECT_THAT(Message(), HasSubstr("the checkpoint of round 3 is complete"));
+}
+
+TEST_F(CoordinatorBudget, GoesOnFromWhatWasDone) {
+  n_ = 2;
+  coordinator_.emplace(CoordinatorOptions{.own = RegistrationOf(0, 2),
+                                          .run_id = "run-1",
+                                          .round_limit = 12,
+                                          .budget = {{.nodes = 2,
+                                                      .workers = 2,
+                                                      .rounds = 12,
+                                                      .begin = 10,
+                                                      .done = {9, 13},
+                                                      .measured = [](Round) { return true; },
+                                                      .evaluated = [](Round) { return false; }}}},
+                       now_);
+  for (Rank rank = 0; rank < 2; ++rank) Register(rank, RegistrationOf(rank, 2));
+  EXPECT_EQ(LimitOf(0), 10);
+  EXPECT_EQ(LimitOf(1), 14);
+  EXPECT_THAT(CutsOf(0), ::testing::ElementsAre(11)) << "22 of 24 steps are done";
+  Steps(0, 10, 11, /*resting=*/true);
+  Steps(1, 14, 11, /*resting=*/true);
+  EXPECT_THAT(CutsOf(0), ::testing::ElementsAre(11, 12));
+}
 
 // What is measured then is what the run leaves.
 TEST_F(CoordinatorBudget, TheLastRoundIsMeasuredWhenNothingIsUnderWay) {

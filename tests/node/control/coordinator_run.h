@@ -191,6 +191,7 @@ class CoordinatorRun : public ::testing::Test {
   bool waits_ = false;
   bool role_moves_ = false;
   std::optional<CheckpointCallsOptions> checkpoints_;
+  std::optional<RenewalsOptions> renewals_;
   int all_done_ = 0;
 };
 

@@ -199,7 +199,33 @@ TEST(Directive, ANodeHasSentAndReceivedWhatCanBeCounted) {
     directive.mutable_roster()->mutable_resumed()->mutable_parts(1)->set_bytes_received(bytes);
     EXPECT_EQ(Objection(directive, kGathering),
               "goes on after rank 1 has sent 0 bytes and received " + told);
+    directive = ResumedRoster();
+    directive.mutable_roster()->mutable_resumed()->mutable_parts(1)->set_steps(bytes);
+    EXPECT_EQ(Objection(directive, kGathering), "goes on after rank 1 has done " + told + " steps");
   }
+}
+
+TEST(Directive, AViewIsForACheckpointWhereNodesShareABudget) {
+  const View first = FirstView(2);
+  control::Directive directive;
+  control::View& view = *directive.mutable_view();
+  view.set_epoch(1);
+  view.set_ballot(1);
+  for (const Rank member : {0, 1}) view.add_members(member);
+  DirectiveContext context = kSharing;
+  context.view = &first;
+  context.ballot = 1;
+  for (const Round round : {0, 1, 10}) {
+    view.set_checkpoint(round);
+    EXPECT_EQ(Objection(directive, context), "") << round;
+  }
+  for (const Round round : {-1, 11}) {
+    view.set_checkpoint(round);
+    EXPECT_THAT(Objection(directive, context), HasSubstr("sent view 1")) << round;
+  }
+  context.sharing = 0;
+  view.set_checkpoint(1);
+  EXPECT_THAT(Objection(directive, context), HasSubstr("sent view 1"));
 }
 
 TEST(Directive, ACheckpointIsOfALaterRoundThanTheLast) {
