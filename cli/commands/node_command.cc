@@ -330,7 +330,7 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   RaiseDescriptorLimit();
   const Config& config = resolved.config;
   RETURN_IF_ERROR(ValidateForRealNodes(resolved));
-  RETURN_IF_ERROR(CheckModelOnRealNodes(resolved.config));
+  RETURN_IF_ERROR(CheckOnRealNodes(resolved.config));
   ASSIGN_OR_RETURN(const CoordinatorPlace place, PlaceOfCoordinator(config, Launched()));
   ASSIGN_OR_RETURN(NodeIdentity identity, IdentifyNode(place, &resolved));
   RETURN_IF_ERROR(RequireOut(resolved.config));

@@ -175,7 +175,7 @@ absl::Status RunToTheEnd(Config config, const Plan& plan, const std::string& run
 }
 
 absl::Status TrainOne(const Config& config, bool dry_run) {
-  RETURN_IF_ERROR(CheckModelOnRealNodes(config));
+  RETURN_IF_ERROR(CheckOnRealNodes(config));
   RETURN_IF_ERROR(CheckDevice(config));
   ASSIGN_OR_RETURN(const Plan plan, MakePlan(config));
   RETURN_IF_ERROR(CheckRecordings(config));

@@ -125,12 +125,13 @@ EarlierTraffic TrafficUntil(const Checkpoint& checkpoint, const Experiment& expe
   EarlierTraffic traffic{.nodes = std::vector<EarlierTraffic::Node>(experiment.config().nodes()),
                          .lost_bytes_sent = manifest.lost_bytes_sent()};
   const Rank workers = experiment.workers();
-  const std::vector<Rank> had = WorkersIn(manifest, experiment);
-  for (const Rank then : MembersOf(manifest)) {
-    const CheckpointPart& part = PartOf(manifest, then);
-    const bool works = std::ranges::binary_search(had, then);
+  const auto had = static_cast<Rank>(WorkersIn(manifest, experiment).size());
+  const std::vector<Rank> members = MembersOf(manifest);
+  for (Rank place = 0; place < manifest.nodes_size(); ++place) {
+    const CheckpointPart& part = manifest.nodes(place);
+    const bool works = place < had;
     // A server is the one of the same number now.
-    const Rank now = works ? then : workers + (then - static_cast<Rank>(had.size()));
+    const Rank now = works ? members[place] : workers + place - had;
     if (now < (works ? workers : experiment.config().nodes())) {
       traffic.nodes[now] = {part.bytes_sent(), part.bytes_received()};
     } else {

@@ -10,6 +10,7 @@
 #include "algorithm/algorithm_kind.h"
 #include "base/spec.h"
 #include "base/status.h"
+#include "experiment/core/failure_policy.h"
 #include "model/problem/problem.h"
 #include "run/config/config_field.h"
 
@@ -82,7 +83,33 @@ absl::Status CheckModelSettings(const Config& config) {
   return CheckWithoutData(config);
 }
 
-absl::Status CheckModelOnRealNodes(const Config& config) {
+namespace {
+
+// Rank 0 agrees with all nodes on a round to save after, or on one to go on from, and not on both;
+// without rounds these are the same (View::checkpoint).
+absl::Status CheckSaving(const Config& config) {
+  if (!config.has_checkpoint_every()) return absl::OkStatus();
+  int64_t rounds = 0;
+  const bool by_rounds = absl::SimpleAtoi(config.checkpoint_every(), &rounds);
+  if (HasRounds(config.algorithm())) {
+    if (by_rounds || !GoesOnWithoutTheLost(config)) return absl::OkStatus();
+    return Refuse(config, "checkpoint_every",
+                  absl::StrCat("nodes that go on without the lost (--on-failure=",
+                               config.on_failure(),
+                               ") save after a number of rounds, and not by the time; give one, "
+                               "such as --checkpoint-every=200"));
+  }
+  if (!config.has_record()) return absl::OkStatus();
+  return Refuse(config, "record",
+                absl::StrCat("the nodes of --algorithm=", config.algorithm(),
+                             " give up what is under way for each checkpoint, which cannot be "
+                             "recorded; drop --checkpoint-every"));
+}
+
+}  // namespace
+
+absl::Status CheckOnRealNodes(const Config& config) {
+  RETURN_IF_ERROR(CheckSaving(config));
   if (!Learns(config.model()) && config.has_profile()) {
     return Refuse(config, "profile",
                   absl::StrCat("--model=", config.model(),
@@ -93,12 +120,6 @@ absl::Status CheckModelOnRealNodes(const Config& config) {
                   absl::StrCat("--model=", config.model(),
                                " has no weights that a replay could compare; record one that "
                                "learns"));
-  }
-  if (config.has_record() && config.has_checkpoint_every() && !HasRounds(config.algorithm())) {
-    return Refuse(config, "record",
-                  absl::StrCat("the nodes of --algorithm=", config.algorithm(),
-                               " give up what is under way for each checkpoint, which cannot be "
-                               "recorded; drop --checkpoint-every"));
   }
   if (!config.has_compute() || !SeesData(config.model())) return absl::OkStatus();
   return Refuse(config, "compute",

@@ -18,8 +18,10 @@ namespace grapevine {
 // from).
 absl::Status CheckModelSettings(const Config& config);
 
-// Refuses what only a simulated node can do: take a given time for the gradient of a network.
-absl::Status CheckModelOnRealNodes(const Config& config);
+// Refuses what only a simulated node can do: take a given time for the gradient of a network; save by
+// the time where others go on without it. And what no node can: record what is given up for a
+// checkpoint.
+absl::Status CheckOnRealNodes(const Config& config);
 
 // Whether an algorithm and an optimizer go together: rules that take norms of tensors (LARS, LAMB)
 // cannot step a server's range that cuts one, and an algorithm may have one optimizer alone

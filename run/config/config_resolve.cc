@@ -413,21 +413,6 @@ absl::Status CheckGoingOn(const ResolvedConfig& resolved) {
                                  "it, or take --on-failure=end"));
 }
 
-// Rank 0 agrees with all nodes on a round to save after, or on one to go on from, and not on both.
-absl::Status CheckSavingOfSurvivors(const ResolvedConfig& resolved) {
-  const Config& config = resolved.config;
-  int64_t rounds = 0;
-  if (!MayShrink(config) || !config.has_checkpoint_every() ||
-      absl::SimpleAtoi(config.checkpoint_every(), &rounds)) {
-    return absl::OkStatus();
-  }
-  return UsageError(
-      absl::StrCat(Culprit(resolved, "checkpoint_every"),
-                   ": nodes that go on without the lost (--on-failure=", config.on_failure(),
-                   ") save after a number of rounds, and not by the time; give one, "
-                   "such as --checkpoint-every=200"));
-}
-
 bool MakesUpTimes(const Config& config) {
   return config.has_compute() || config.slow_size() > 0 || config.straggler() != "none";
 }
@@ -443,7 +428,6 @@ absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
                                    "(--resume); drop it"));
   }
   RETURN_IF_ERROR(CheckGoingOn(resolved));
-  RETURN_IF_ERROR(CheckSavingOfSurvivors(resolved));
   if (config.has_profile() && MakesUpTimes(config)) {
     return UsageError(absl::StrCat(Culprit(resolved, "profile"),
                                    ": --compute, --slow and --straggler change how long gradients "

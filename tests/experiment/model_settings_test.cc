@@ -61,14 +61,28 @@ TEST(ModelSettings, AModelSaysWhatItNeedsAndWhatMeansNothingToIt) {
 
 // A simulated gradient takes the time that --compute says, a real one its own.
 TEST(ModelSettings, LeaveTheTimeOfARealGradientToTheSimulator) {
-  EXPECT_THAT(MessageOf(CheckModelOnRealNodes(Resolved({{"compute", "5ms"}}))),
+  EXPECT_THAT(MessageOf(CheckOnRealNodes(Resolved({{"compute", "5ms"}}))),
               HasSubstr("--compute=5ms: --model=lenet5 is really computed"));
   const Flags phantom = {{"compute", "5ms"}, {"model", "phantom:1MB"}, {"rounds", "3"}};
-  EXPECT_TRUE(CheckModelOnRealNodes(Resolved(phantom)).ok());
+  EXPECT_TRUE(CheckOnRealNodes(Resolved(phantom)).ok());
   Flags profiled = phantom;
   profiled["profile"] = "p";
-  EXPECT_THAT(MessageOf(CheckModelOnRealNodes(Resolved(profiled))),
+  EXPECT_THAT(MessageOf(CheckOnRealNodes(Resolved(profiled))),
               HasSubstr("--profile=p: --model=phantom:1MB computes nothing"));
+}
+
+TEST(ModelSettings, ThoseWhoGoOnWithoutTheLostSaveByRoundsWhereThereAreAny) {
+  Flags flags{{"on_failure", "shrink"}, {"checkpoint_every", "10min"}};
+  EXPECT_THAT(MessageOf(CheckOnRealNodes(Resolved(flags))),
+              HasSubstr("--checkpoint-every=10min: nodes that go on without the lost"));
+  flags["algorithm"] = "adpsgd";
+  EXPECT_TRUE(CheckOnRealNodes(Resolved(flags)).ok());
+  flags["record"] = "r";
+  flags["on_failure"] = "end";
+  EXPECT_THAT(MessageOf(CheckOnRealNodes(Resolved(flags))),
+              HasSubstr("--record=r: the nodes of --algorithm=adpsgd give up what is under way"));
+  flags["algorithm"] = "dpsgd";
+  EXPECT_TRUE(CheckOnRealNodes(Resolved(flags)).ok());
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class NodeCheckpointsTest : public ::testing::Test {
 
   void Save(Round round) {
     SavedNode saved;
-    saved.state.round = round;
+    saved.checkpoint = saved.state.round = round;
     saved.state.vectors["replica"] = NewSharedVector(3);
     checkpoints_->Save(std::move(saved), std::chrono::seconds(1));
   }

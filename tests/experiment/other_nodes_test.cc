@@ -414,6 +414,37 @@ TEST(LostNodes, ComeBackOrStayAwayWhenTheRunGoesOn) {
   }
 }
 
+// Servers stay, and are none of the workers that are left.
+TEST(LostNodes, OfServersAreWorkers) {
+  const ScratchFolder folder;
+  for (const std::string algorithm : {"ps", "ps:async", "downpour:servers=2"}) {
+    SCOPED_TRACE(algorithm);
+    const std::string run = folder.File(algorithm);
+    Settings settings = Mortal("kill:rank=3:at=round:15");
+    settings["algorithm"] = algorithm;
+    settings["optimizer"] = "sgd";
+    ASSERT_TRUE(Simulate(run, settings).ok());
+    Checkpoint checkpoint = *FindCheckpoint(run, /*before=*/40);
+    EXPECT_EQ(checkpoint.manifest.members_size(), 7);
+    settings.erase("chaos");
+    const auto experiment = CheckpointedExperiment(settings);
+    ASSERT_TRUE(experiment.ok()) << experiment.status();
+    const EarlierTraffic traffic = TrafficUntil(checkpoint, **experiment);
+    EXPECT_EQ(traffic.nodes[7].bytes_sent, checkpoint.manifest.nodes(6).bytes_sent());
+    EXPECT_EQ(traffic.nodes[3].bytes_sent, 0);
+    const auto written = MeanOf(checkpoint, **experiment);
+    ASSERT_TRUE(written.ok()) << written.status();
+    checkpoint.manifest.clear_model();
+    const auto mean = MeanOf(checkpoint, **experiment);
+    ASSERT_TRUE(mean.ok()) << mean.status();
+    EXPECT_TRUE(std::ranges::equal(mean->span(), written->span()));
+    settings["resume"] = checkpoint.path;
+    const auto summary = Train(run, settings);
+    ASSERT_TRUE(summary.ok()) << summary.status();
+    EXPECT_EQ(summary->rounds, 40);
+  }
+}
+
 // Those that have come back are in what is saved after that.
 TEST(LostNodes, AreInCheckpointsAgainWhenTheyAreBack) {
   const ScratchFolder folder;
@@ -467,17 +498,6 @@ TEST(LostNodes, NeedNoEvaluationOnWhichNothingDepends) {
   settings.erase("chaos");
   const auto resumed = Simulate(folder.path(), settings);
   EXPECT_TRUE(resumed.ok()) << resumed.status();
-}
-
-TEST(LostNodes, SaveByTheTimeInTheSimulatorAlone) {
-  Settings flags{{"on_failure", "shrink"}, {"checkpoint_every", "10min"}};
-  const auto resolved = ResolveConfig({.flags = flags});
-  ASSERT_TRUE(resolved.ok()) << resolved.status();
-  EXPECT_TRUE(ValidateForSimulation(*resolved).ok());
-  EXPECT_THAT(Refusal(ValidateForRealNodes(*resolved), Failure::kUsage),
-              HasSubstr("--checkpoint-every=10min: nodes that go on without the lost"));
-  flags["checkpoint_every"] = "200";
-  EXPECT_TRUE(ValidateForRealNodes(*ResolveConfig({.flags = flags})).ok());
 }
 
 }  // namespace
