@@ -139,7 +139,7 @@ CoordinatorOptions NodeSession::Coordination(std::optional<SuccessionOptions> su
   return {.own = Registration(),
           .run_id = succession ? run_id_ : options_.run_id,
           .round_limit = options_.first_limit,
-          .resumed = options_.resumed,
+          .resumed = succession ? inherited_ : options_.resumed,
           .resilient = options_.resilient,
           .min_nodes = options_.min_nodes,
           .begin_nodes = options_.begin_nodes,
@@ -319,7 +319,7 @@ absl::Status NodeSession::Join() {
 }
 
 void NodeSession::Settle(const control::Resumed& resumed) {
-  resumed_ = resumed;
+  resumed_ = inherited_ = resumed;
   if (!callbacks_.on_settled) return;
   for (const control::RoundLimit& settled : resumed.settled()) {
     callbacks_.on_settled(settled.limit(), settled.growth());
@@ -327,6 +327,8 @@ void NodeSession::Settle(const control::Resumed& resumed) {
 }
 
 void NodeSession::ComeIn(const control::Joined& joined) {
+  *inherited_.emplace().mutable_history() = joined.history();
+  inherited_->set_lost_bytes_sent(joined.lost_bytes_sent());
   for (const control::RoundLimit& settled : joined.settled()) {
     if (callbacks_.on_settled) callbacks_.on_settled(settled.limit(), settled.growth());
   }

@@ -258,6 +258,8 @@ class NodeSession {
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<GrpcControlClient> control_;
   std::optional<control::Resumed> resumed_;  // once it has joined
+  // Of a run that goes on from a checkpoint, what whoever comes into it is to know.
+  std::optional<control::Resumed> inherited_;
   MetricsReporter reporter_;
 
   std::atomic<bool> trained_ = false;

@@ -308,8 +308,7 @@ std::unique_ptr<ViewMixing> Experiment::NewViews() const {
 
 bool Experiment::role_moves() const {
   const bool servers = workers_ < config_.nodes();
-  return shrinks() && has_rounds() && !servers && !plan_.batches.plateau() &&
-         !config_.has_checkpoint_every() && !config_.has_resume();
+  return shrinks() && has_rounds() && !servers && !plan_.batches.plateau();
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectives(

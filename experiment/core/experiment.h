@@ -105,7 +105,7 @@ class Experiment {
   bool renews_views() const { return config_.has_checkpoint_every() && !has_rounds(); }
   std::unique_ptr<ViewMixing> NewViews() const;
   // Whether another node may take over rank 0's role then: not where how the batch grows depends on
-  // all evaluations, checkpoints are rank 0's business, or some nodes are servers.
+  // all evaluations, nodes share a budget, or some are servers.
   bool role_moves() const;
   // What the workers from `first` to `last` - 1 minimize, for one thread (Problem::MakeObjectives):
   // over all passes of a round; with --clip-norm, clipped; with --norms, measured in the rounds

@@ -153,6 +153,11 @@ void CheckpointCompletion::OnNewcomer(Rank rank, Round from) {
   desk_.OnNewcomer(rank, from);
 }
 
+void CheckpointCompletion::OnInherited(Round complete) {
+  MutexLock lock(mutex_);
+  desk_.OnInherited(complete);
+}
+
 void CheckpointCompletion::OnMeasured(Round round) {
   MutexLock lock(mutex_);
   desk_.OnMeasured(round);

@@ -91,6 +91,7 @@ class CheckpointCompletion {
   absl::Status OnPart(Rank rank, const control::SavedPart& part);
   void OnLost(Rank rank);
   void OnNewcomer(Rank rank, Round from);
+  void OnInherited(Round complete);
   void OnMeasured(Round round);
   void OnOver(Round round);
 

@@ -102,6 +102,7 @@ control::Resumed ResumedFrom(const Checkpoint& checkpoint, const Experiment& exp
   resumed.set_round(manifest.round());
   resumed.set_time_ns(manifest.time_ns());
   resumed.set_from_mean(mean != nullptr);
+  resumed.set_lost_bytes_sent(traffic.lost_bytes_sent);
   for (Rank rank = 0; rank < experiment.config().nodes(); ++rank) {
     control::SavedPart& saved = *resumed.add_parts();
     if (mean != nullptr) {
@@ -366,7 +367,7 @@ void NodeRun::PrepareEvaluations() {
 absl::Status NodeRun::OnRole() {
   PrepareCollector();
   ASSIGN_OR_RETURN(InheritedRun run, InheritRun(options_.run_directory, experiment_->config()));
-  collector_->TakeOver(run.measured, std::move(run.bytes_sent));
+  collector_->TakeOver(run.measured, std::move(run.bytes_sent), lost_bytes_);
   for (const RunMetrics& line : run.measured) {
     if (!line.test_accuracy) continue;
     if (!met_ && horizon_.Met(line.test_accuracy)) met_ = line;
@@ -374,8 +375,18 @@ absl::Status NodeRun::OnRole() {
         {.round = line.round, .test_loss = line.test_loss, .test_accuracy = line.test_accuracy});
   }
   RETURN_IF_ERROR(OpenRunMetrics());
+  if (every_) RETURN_IF_ERROR(InheritCheckpoints(run.measured));
   PrepareEvaluations();
   coordinates_ = true;
+  return absl::OkStatus();
+}
+
+// What is complete stays as it is. Evaluations before may be missing.
+absl::Status NodeRun::InheritCheckpoints(const std::vector<RunMetrics>& measured) {
+  RETURN_IF_ERROR(PrepareCompletion());
+  const absl::StatusOr<Checkpoint> last = FindCheckpoint(options_.run_directory);
+  if (last.ok()) completion_->OnInherited(last->manifest.round());
+  if (!measured.empty()) completion_->OnMeasured(measured.back().round);
   return absl::OkStatus();
 }
 
@@ -514,6 +525,7 @@ absl::Status NodeRun::OnGathered() {
 
 absl::Status NodeRun::OnResumed(const control::Resumed& resumed) {
   begin_ = resumed.round();
+  lost_bytes_ = resumed.lost_bytes_sent();
   elapsed_before_ = std::chrono::nanoseconds(resumed.time_ns());
   for (const control::Workers& since : resumed.history()) {
     course_->Among(since.from(), since.workers());
@@ -558,6 +570,7 @@ absl::Status NodeRun::ContinueFiles() {
 void NodeRun::OnJoined(const std::vector<View>& views, const control::Joined& joined) {
   joined_ = true;
   begin_ = views.back().from;
+  lost_bytes_ = joined.lost_bytes_sent();
   elapsed_before_ = std::chrono::nanoseconds(joined.time_ns());
   for (const control::Workers& since : joined.history()) {
     course_->Among(since.from(), since.workers());

@@ -89,6 +89,8 @@ class NodeRun final : private RunObserver {
   // The replica of a node that begins, or begins at the mean.
   absl::Status Initialize(float* replica) const;
   absl::Status PrepareCheckpoints();
+  // With rank 0's role.
+  absl::Status InheritCheckpoints(const std::vector<RunMetrics>& measured);
   absl::Status PrepareLearning();
   absl::Status PrepareChaos();
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm();

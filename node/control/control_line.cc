@@ -90,7 +90,8 @@ absl::Status CheckHistory(const google::protobuf::RepeatedPtrField<control::Work
 }
 
 absl::Status CheckResumed(const control::Resumed& resumed, const DirectiveContext& context) {
-  if (resumed.round() < 0 || resumed.round() > context.rounds || !CanBeCounted(resumed.time_ns())) {
+  if (resumed.round() < 0 || resumed.round() > context.rounds || !CanBeCounted(resumed.time_ns()) ||
+      !CanBeCounted(resumed.lost_bytes_sent())) {
     return Malformed(absl::StrCat("goes on from round ", resumed.round(), " of ", context.rounds,
                                   ", after ", resumed.time_ns(), " ns"));
   }
@@ -105,7 +106,8 @@ absl::Status CheckResumed(const control::Resumed& resumed, const DirectiveContex
 
 absl::Status CheckCheckpoint(Round round, const DirectiveContext& context) {
   if (!context.joined) return Malformed("completed a checkpoint before the run began");
-  if (round > context.checkpoint && round <= context.rounds) return absl::OkStatus();
+  const bool later = round > context.checkpoint || (context.role_moves && round > 0);
+  if (later && round <= context.rounds) return absl::OkStatus();
   return Malformed(absl::StrCat("completed the checkpoint of round ", round, ", after that of ",
                                 context.checkpoint, ", of ", context.rounds));
 }
@@ -174,7 +176,8 @@ absl::Status CheckJoined(const control::Joined& joined, const DirectiveContext& 
     return Malformed("takes this node in, where no run goes on without the lost");
   }
   if (!AreMembers(view, context.world_size) || !ViewOf(view).IsNewcomer(context.rank) ||
-      view.from() < 0 || view.from() >= context.rounds || !CanBeCounted(joined.time_ns())) {
+      view.from() < 0 || view.from() >= context.rounds || !CanBeCounted(joined.time_ns()) ||
+      !CanBeCounted(joined.lost_bytes_sent())) {
     return Malformed(absl::StrCat("takes this node in with ", Describe(view), ", of ",
                                   context.rounds, " rounds, after ", joined.time_ns(), " ns"));
   }
@@ -226,6 +229,8 @@ constexpr milliseconds kMaxPause{1000};
 constexpr milliseconds kMinAttempt{500};
 // What is shown of another's words.
 constexpr size_t kMaxMessage = 4000;
+// Of a node's parts, how many are told to whoever takes the role: the last are what counts.
+constexpr size_t kMostParts = 64;
 
 }  // namespace
 
@@ -334,6 +339,7 @@ void ControlLine::Adopt(Rank holder, std::string address, SteadyTime now) {
   heard_ = {};
   const UnacknowledgedMessages<control::Report> before = std::exchange(told_, {});
   for (const control::Report& report : lasting_) SendAgain(report);
+  for (const control::Report& report : parts_) SendAgain(report);
   for (const control::Report& report : before.kept()) {
     if ((report.has_metrics() || report.has_failure()) && !Lasts(report)) SendAgain(report);
   }
@@ -370,6 +376,7 @@ void ControlLine::OnDirective(const control::Directive& directive, SteadyTime no
                                  .largest_growth = options_.largest_growth,
                                  .joined = roster_.has_value(),
                                  .checkpoint = last_checkpoint_,
+                                 .role_moves = options_.role_moves,
                                  .called = options_.saves_on_call ? &called_ : nullptr,
                                  .view = options_.changes_views ? &view_ : nullptr,
                                  .ballot = ballot_});
@@ -394,6 +401,10 @@ control::Report ControlLine::Add(control::Report report) {
   if (options_.role_moves && Lasts(report) &&
       lasting_.size() <= static_cast<size_t>(options_.world_size)) {
     lasting_.push_back(report);
+  }
+  if (options_.role_moves && report.has_part()) {
+    if (parts_.size() == kMostParts) parts_.pop_front();
+    parts_.push_back(report);
   }
   return told_.Add(std::move(report));
 }
@@ -420,8 +431,7 @@ void ControlLine::Obey(const control::Directive& directive) {
       moves_.push_back(directive);
       break;
     case control::Directive::kCheckpointDone:
-      last_checkpoint_ = directive.checkpoint_done().round();
-      checkpoint_ = last_checkpoint_;
+      Complete(directive.checkpoint_done().round());
       break;
     case control::Directive::kPrepare:
       ballot_ = directive.prepare().ballot();
@@ -447,6 +457,16 @@ void ControlLine::Obey(const control::Directive& directive) {
     default:
       break;
   }
+}
+
+// Whoever had the role before may have said so already.
+void ControlLine::Complete(Round checkpoint) {
+  if (checkpoint <= last_checkpoint_) return;
+  last_checkpoint_ = checkpoint;
+  checkpoint_ = checkpoint;
+  std::erase_if(parts_, [checkpoint](const control::Report& report) {
+    return report.part().round() <= checkpoint;
+  });
 }
 
 void ControlLine::ForgiveNewcomers() {

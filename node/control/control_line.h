@@ -46,6 +46,8 @@ struct DirectiveContext {
   int64_t largest_growth = 0;
   bool joined = false;   // the roster has come
   Round checkpoint = 0;  // the last one that was complete
+  // Rank 0's role may move to one that does not know of it.
+  bool role_moves = false;
   // Where rank 0 names rounds to be saved: the last one; else null.
   const Round* called = nullptr;
   // Where nodes go on without those that are lost: the last view; else null.
@@ -170,6 +172,7 @@ class ControlLine {
   void Join(const control::Joined& joined);
   // What was said of those before, in whose place newcomers of the view are, is not said of these.
   void ForgiveNewcomers();
+  void Complete(Round checkpoint);
   std::string TheCoordinator() const;  // for messages
   control::Standing Standing() const;
   bool Lasts(const control::Report& report) const;
@@ -214,6 +217,7 @@ class ControlLine {
   // What every coordinator is to hear: what this node has said of others, and how good its own
   // model is at the end. And that it is done.
   std::vector<control::Report> lasting_;
+  std::deque<control::Report> parts_;  // of checkpoints that are not complete, as far as is known
   std::optional<Round> done_;
   std::optional<absl::Status> verdict_;
 };

@@ -89,6 +89,7 @@ absl::Status CheckpointDesk::OnPart(Rank rank, const control::SavedPart& part) {
   if (lost_.contains(rank)) return absl::OkStatus();
   RETURN_IF_ERROR(CheckPart(rank, part));
   last_[rank] = part.round();
+  if (part.round() <= inherited_) return absl::OkStatus();
   auto& parts = open_[part.round()];
   parts[rank] = part;
   if (HasAll(part.round(), parts)) {

@@ -160,6 +160,8 @@ class CheckpointDesk {
   void OnLost(Rank rank);
   // Another process has come in its place, and begins in round `from`.
   void OnNewcomer(Rank rank, Round from);
+  // Whoever had rank 0's role before has completed that one.
+  void OnInherited(Round complete) { inherited_ = complete; }
   // The run's metrics have all until this round.
   void OnMeasured(Round round);
   // The run is over with this round: nobody goes on from it, nor from later ones.
@@ -193,6 +195,7 @@ class CheckpointDesk {
   std::map<Round, std::map<Rank, control::SavedPart>> open_;
   std::deque<Complete> waiting_;  // with all parts
   Round measured_;
+  Round inherited_ = 0;
   std::optional<Round> end_;
 };
 

@@ -341,7 +341,7 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
   JudgeReplacement(registration);
   if (phase_ == Phase::kAborted) return TellVerdict(session, rank);
   std::string why = Objection(options_.own, registration);
-  if (why.empty() && options_.resumed) why = PartObjection(*options_.resumed, registration);
+  if (why.empty() && options_.resumed && !options_.succession) why = PartObjection(*options_.resumed, registration);
   if (!why.empty() && options_.proven && IsAwaited(rank)) {
     AwaitLatecomers();
     Abort(rank, Failure::kRendezvous, RefusalBy(Self(), registration, why));
@@ -751,7 +751,10 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
   *joined.mutable_view() = told;
   joined.mutable_before()->Assign(views_.begin(), views_.end());
   joined.mutable_settled()->Assign(settled_.begin(), settled_.end());
-  if (options_.resumed) *joined.mutable_history() = options_.resumed->history();
+  if (options_.resumed) {
+    *joined.mutable_history() = options_.resumed->history();
+    joined.set_lost_bytes_sent(options_.resumed->lost_bytes_sent());
+  }
   joined.set_time_ns(std::max<int64_t>(0, nanoseconds(now_ - started_).count()));
   for (const Rank newcomer : view.newcomers) {
     const Candidate candidate = candidates_.extract(newcomer).mapped();

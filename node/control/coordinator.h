@@ -80,7 +80,8 @@ struct CoordinatorOptions {
   bool proven = false;
   std::string run_id;
   Round round_limit = 0;
-  // If the run goes on, from where; each node must have its part.
+  // If the run goes on, from where; each node must have its part. Of one that is taken over, what
+  // newcomers are to know of that.
   std::optional<control::Resumed> resumed;
   // Whether the others go on when one is lost, if at least `min_nodes` do.
   bool resilient = false;

@@ -152,9 +152,9 @@ void MetricsCollector::GoOnFrom(Round round, std::span<const RunMetrics> measure
 }
 
 void MetricsCollector::TakeOver(std::span<const RunMetrics> measured,
-                                std::map<Rank, int64_t> bytes_sent) {
+                                std::map<Rank, int64_t> bytes_sent, int64_t lost_bytes) {
   const Round round = measured.empty() ? 0 : measured.back().round;
-  GoOnFrom(round, measured, measured.empty() ? 0 : measured.back().time_s);
+  GoOnFrom(round, measured, measured.empty() ? 0 : measured.back().time_s, lost_bytes);
   MutexLock lock(mutex_);
   taken_over_at_ = round;
   bytes_sent_ = std::move(bytes_sent);

@@ -92,7 +92,8 @@ class MetricsCollector {
 
   // Before the first report, where the run was another's to measure: likewise, and this is what
   // each rank has sent. What is reported of rounds until there has been measured.
-  void TakeOver(std::span<const RunMetrics> measured, std::map<Rank, int64_t> bytes_sent);
+  void TakeOver(std::span<const RunMetrics> measured, std::map<Rank, int64_t> bytes_sent,
+                int64_t lost_bytes = 0);
   // There will be no evaluation of earlier rounds than this one.
   void NoEvaluationsBefore(Round round);
 

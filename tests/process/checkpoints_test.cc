@@ -48,15 +48,20 @@ bool HasCheckpoint(const std::string& run) {
   });
 }
 
-// Of the last complete checkpoint; empty if there is none (any more).
-std::string LastManifest(const std::string& run) {
+// The last complete checkpoint; -1 if there is none (any more).
+int LastRound(const std::string& run) {
   std::error_code error;
   int last = -1;
   for (const auto& entry : std::filesystem::directory_iterator(run + "/checkpoints", error)) {
     if (!std::filesystem::exists(entry.path() / "manifest.textproto", error)) continue;
     last = std::max(last, std::stoi(entry.path().filename().string().substr(6)));
   }
-  return FileText(run + "/checkpoints/round-" + std::to_string(last) + "/manifest.textproto");
+  return last;
+}
+
+std::string LastManifest(const std::string& run) {
+  return FileText(run + "/checkpoints/round-" + std::to_string(LastRound(run)) +
+                  "/manifest.textproto");
 }
 
 void ExpectSameFiles(const std::string& run, const std::string& whole) {
@@ -273,6 +278,42 @@ TEST(OtherNodes, ARunThatHasLostOneAndIsKilledGoesOn) {
     })) << resumed.output();
     resumed.Signal(SIGINT);
     EXPECT_EQ(resumed.Await(), kInterrupted) << resumed.output();
+  }
+}
+
+// Its role moves with the checkpoints; again in the run that goes on from them.
+TEST(OtherNodes, ARunThatHasLostRankZeroKeepsCheckpointsAndGoesOn) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  std::vector<std::string> command = Checkpointed(run, 5000);
+  command.push_back("--on-failure=shrink");
+  const auto lose_rank_zero = [&run](GrapevineProcess& process) {
+    kill(process.Node(0), SIGKILL);
+    ASSERT_TRUE(process.AwaitOutput("has the role of rank 0 now; 2 of 3 nodes go on"))
+        << process.output();
+    ASSERT_TRUE(Eventually([&] {
+      return LastManifest(run).find("members: 1\nmembers: 2\n") != std::string::npos;
+    })) << process.output();
+  };
+  {
+    GrapevineProcess process(command);
+    ASSERT_TRUE(Eventually([&] { return HasCheckpoint(run); })) << process.output();
+    lose_rank_zero(process);
+    for (const pid_t pid : process.Alive()) kill(pid, SIGKILL);
+    process.Await();
+    ASSERT_TRUE(process.AwaitNobody());
+  }
+  if (::testing::Test::HasFatalFailure()) return;
+  GrapevineProcess resumed({"train", "--resume=" + run});
+  ASSERT_TRUE(Eventually([&] { return LastManifest(run).find("members") == std::string::npos; }))
+      << resumed.output();
+  lose_rank_zero(resumed);
+  EXPECT_EQ(resumed.Await(), 0) << resumed.output();
+  EXPECT_EQ(LastRound(run), 5000);
+  int64_t before = 0;
+  for (const auto& line : JsonLines(run + "/metrics.jsonl")) {
+    EXPECT_GE(line.at("bytes_sent_total").get<int64_t>(), before) << line;
+    before = line.at("bytes_sent_total");
   }
 }
 

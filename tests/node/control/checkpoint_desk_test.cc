@@ -200,5 +200,15 @@ TEST(CheckpointDesk, RefusesWhatNoNodeCanHave) {
   EXPECT_THAT(Refusal(desk, PartOf(-10)), HasSubstr("after that of 10"));
 }
 
+TEST(CheckpointDesk, LeavesAloneWhatAnotherHasCompleted) {
+  CheckpointDesk desk = Desk();
+  desk.OnInherited(10);
+  desk.OnMeasured(40);
+  Save(desk, 10);
+  EXPECT_FALSE(desk.ready());
+  Save(desk, 20);
+  EXPECT_EQ(desk.Take()->round, 20);
+}
+
 }  // namespace
 }  // namespace grapevine

@@ -348,6 +348,33 @@ TEST_F(OrphanedLine, SaysWhereItStandsAndWhatEveryCoordinatorIsToHear) {
 }
 
 // The process that was accused is gone, and another is in its place: nobody has accused that one.
+TEST_F(OrphanedLine, TellsWhoHasTheRoleWhatIsOnItsDiskOfCheckpointsThatAreNotComplete) {
+  for (const Round round : {2, 4, 6}) {
+    control::Report report;
+    report.mutable_part()->set_round(round);
+    line_.Add(report);
+  }
+  control::Directive directive;
+  directive.mutable_checkpoint_done()->set_round(2);
+  directive.set_number(2);
+  directive.set_received(3);
+  line_.OnDirective(directive, now_);  // rank 0 has heard all of them
+  EXPECT_EQ(line_.TakeCheckpoint(), 2);
+  EXPECT_TRUE(line_.unacknowledged().empty());
+  LoseCoordinator();
+  line_.Adopt(1, "node1:1", now_);
+  Connect();
+  ASSERT_EQ(line_.unacknowledged().size(), 2u);
+  EXPECT_EQ(line_.unacknowledged()[0].part().round(), 4);
+  EXPECT_EQ(line_.unacknowledged()[1].part().round(), 6);
+  // It may not know that this one was complete.
+  directive.set_number(1);
+  directive.set_received(0);
+  line_.OnDirective(directive, now_);
+  EXPECT_FALSE(line_.verdict().has_value());
+  EXPECT_FALSE(line_.TakeCheckpoint().has_value());
+}
+
 TEST_F(OrphanedLine, WhatWasSaidOfAProcessIsNotSaidOfItsSuccessor) {
   const auto accuse = [this](Rank culprit, const char* how) {
     control::Report accusation;

@@ -237,6 +237,9 @@ TEST(Directive, ACheckpointIsOfALaterRoundThanTheLast) {
   after.checkpoint = 4;
   EXPECT_EQ(Objection(directive, after),
             "completed the checkpoint of round 4, after that of 4, of 10");
+  DirectiveContext moved = after;
+  moved.role_moves = true;
+  EXPECT_EQ(Objection(directive, moved), "") << "another one has completed it before";
   directive.mutable_checkpoint_done()->set_round(11);
   EXPECT_THAT(Objection(directive, after), HasSubstr("of round 11, after"));
 }

@@ -851,6 +851,39 @@ TEST(WholeNode, TheLivingHaveCheckpointsWhoeverDiesWhen) {
   ForEverySeed(SavingMortals, ExpectCheckpointsOfTheLiving);
 }
 
+// Whoever has the role at last has what the living had saved before their last one, or it was
+// complete at another.
+void ExpectThatCheckpointsMoveToo(const RunPlan& plan, SimulatedRun& run, int* moved) {
+  ExpectThatAnotherTakesOver(plan, run);
+  if (::testing::Test::HasFatalFailure()) return;
+  Round complete = 0;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    Round last = 0;
+    for (const CheckpointDesk::Complete& checkpoint : run.node(rank).checkpoints()) {
+      ASSERT_GT(checkpoint.round, last) << "at rank " << rank;
+      last = checkpoint.round;
+      *moved += rank > 0;
+    }
+    complete = std::max(complete, last);
+  }
+  Round told = plan.rounds;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    if (!run.node(rank).ending() || !run.node(rank).ending()->ok()) continue;
+    const std::vector<Round>& saved = run.node(rank).saved();
+    told = std::min(told, saved.size() < 2 ? 0 : saved[saved.size() - 2]);
+  }
+  ASSERT_GE(complete, told);
+}
+
+TEST(WholeNode, CheckpointsGoOnWhereAnotherTakesTheRoleOver) {
+  int moved = 0;
+  ForEverySeed([](uint64_t seed) { return WithStore(SavingMortals(seed)); },
+               [&moved](const RunPlan& plan, SimulatedRun& run) {
+                 ExpectThatCheckpointsMoveToo(plan, run, &moved);
+               });
+  EXPECT_GT(moved, 0);
+}
+
 // By rounds or by the time.
 RunPlan SavingSharers(RunPlan plan) {
   KeyedRandom random(plan.seed, Purpose::kPlacement, 1);
