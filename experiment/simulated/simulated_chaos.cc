@@ -1,7 +1,6 @@
 #include "experiment/simulated/simulated_chaos.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -66,27 +65,10 @@ absl::Status VerdictOn(const Fault& fault, nanoseconds timeout) {
   return absl::OkStatus();
 }
 
-// Of two that lose each other the first goes, but rank 0 stays (node/control/coordinator.h).
-Rank OfTwo(const Fault& fault) { return fault.ranks[0] != 0 ? fault.ranks[0] : fault.ranks[1]; }
-
-// Whom the others go on without, and after what time they know; no one if it passes or ends the run
-// of all.
-struct Loss {
-  Rank rank;
-  nanoseconds detection;
-};
-std::optional<Loss> LossBy(const Fault& fault, nanoseconds timeout) {
-  switch (fault.kind) {
-    case FaultKind::kKill:
-      return Loss{fault.ranks[0], nanoseconds(0)};
-    case FaultKind::kCorrupt:
-      return Loss{OfTwo(fault), nanoseconds(0)};
-    case FaultKind::kStop:
-      if (fault.duration < timeout) return std::nullopt;
-      return Loss{fault.ranks[0], timeout};
-    default:
-      return std::nullopt;
-  }
+// How long it takes until the others know of the loss.
+nanoseconds Detection(const Fault& fault, nanoseconds timeout) {
+  const bool told = fault.kind == FaultKind::kKill || fault.kind == FaultKind::kCorrupt;
+  return told ? nanoseconds(0) : timeout;
 }
 
 }  // namespace
@@ -123,10 +105,26 @@ std::unique_ptr<const ComputeTime> SimulatedChaos::Compute(
   return std::make_unique<HeldUpTimes>(std::move(compute), &timeline_);
 }
 
-absl::Status SimulatedChaos::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec) {
+absl::Status SimulatedChaos::TakeDue(Nanoseconds now) {
   for (const auto& begun : timeline_.TakeDue(nanoseconds(now))) {
-    RETURN_IF_ERROR(Happen(begun, completed, begun.fault->time.count()));
+    RETURN_IF_ERROR(Happen(begun, simulation_->round(begun.rank), begun.fault->time.count()));
   }
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedChaos::OnWake(Nanoseconds now) {
+  RETURN_IF_ERROR(TakeDue(now));
+  WakeForNext();
+  return absl::OkStatus();
+}
+
+void SimulatedChaos::WakeForNext() {
+  const nanoseconds next = timeline_.NextDue();
+  if (next != FaultTimeline::kNever) simulation_->WakeAt(next.count());
+}
+
+absl::Status SimulatedChaos::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec) {
+  RETURN_IF_ERROR(TakeDue(now));
   for (const auto& begun : timeline_.OnRound(rank, completed, nanoseconds(now))) {
     const bool first = begun.fault->ranks.empty() ? rank == 0 : rank == begun.fault->ranks[0];
     if (!first) continue;  // recorded once
@@ -140,7 +138,42 @@ absl::Status SimulatedChaos::Begin(Simulation* simulation, Round round) {
   for (Rank rank = 0; rank < simulation->nodes(); ++rank) {
     RETURN_IF_ERROR(OnBoundary(rank, round, simulation->now(), Vec()));
   }
+  WakeForNext();
   return absl::OkStatus();
+}
+
+Rank SimulatedChaos::OfTwo(const Fault& fault) const {
+  const bool stays = fault.ranks[0] == 0 || fault.ranks[0] >= workers_;
+  return fault.ranks[stays ? 1 : 0];
+}
+
+std::vector<Rank> SimulatedChaos::CutOff(const Fault& partition) const {
+  Rank role = 0;
+  while (role + 1 < simulation_->nodes() && !simulation_->alive(role)) ++role;
+  const bool named = std::ranges::binary_search(partition.ranks, role);
+  std::vector<Rank> others;
+  for (Rank rank = 0; rank < simulation_->nodes(); ++rank) {
+    if (std::ranges::binary_search(partition.ranks, rank) != named) others.push_back(rank);
+  }
+  return others;
+}
+
+std::vector<Rank> SimulatedChaos::LostBy(const Fault& fault) const {
+  const bool passes = fault.duration < TimeoutOf(fault);
+  switch (fault.kind) {
+    case FaultKind::kKill:
+      return {fault.ranks[0]};
+    case FaultKind::kCorrupt:
+      return {OfTwo(fault)};
+    case FaultKind::kStop:
+      return passes ? std::vector<Rank>() : std::vector<Rank>{fault.ranks[0]};
+    case FaultKind::kCut:
+      return passes ? std::vector<Rank>() : std::vector<Rank>{OfTwo(fault)};
+    case FaultKind::kPartition:
+      return passes ? std::vector<Rank>() : CutOff(fault);
+    default:
+      return {};
+  }
 }
 
 absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round round,
@@ -148,16 +181,21 @@ absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round rou
   const Fault& fault = *begun.fault;
   if (IsAboutTheDead(fault)) return absl::OkStatus();
   RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
-  const std::optional<Loss> loss = shrinks_ ? LossBy(fault, TimeoutOf(fault)) : std::nullopt;
+  const std::vector<Rank> lost = shrinks_ ? LostBy(fault) : std::vector<Rank>();
   // A server's part of the model is nowhere else; nor are the steps that real nodes tell rank 0.
-  const bool ends = loss && (loss->rank >= workers_ || (loss->rank == 0 && needs_rank_zero_));
-  if (!loss || ends) return VerdictOn(fault, TimeoutOf(fault));
-  simulation_->KillAt(loss->rank, now, loss->detection.count());
-  killed_.insert(loss->rank);
-  returns_.erase(loss->rank);
+  const bool ends = std::ranges::any_of(lost, [this](Rank rank) {
+    return rank >= workers_ || (rank == 0 && needs_rank_zero_);
+  });
+  if (lost.empty() || ends) return VerdictOn(fault, TimeoutOf(fault));
+  for (const Rank rank : lost) {
+    if (!simulation_->alive(rank)) continue;
+    simulation_->KillAt(rank, now, Detection(fault, TimeoutOf(fault)).count());
+    killed_.insert(rank);
+    returns_.erase(rank);
+  }
   if (fault.kind == FaultKind::kKill && fault.duration != Fault::kForever) {
-    returns_[loss->rank] = fault.duration;
-    simulation_->ReturnAt(loss->rank, now + fault.duration.count());
+    returns_[lost[0]] = fault.duration;
+    simulation_->ReturnAt(lost[0], now + fault.duration.count());
   }
   return absl::OkStatus();
 }

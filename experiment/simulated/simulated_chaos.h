@@ -39,6 +39,8 @@ class SimulatedChaos final : public SimObserver {
 
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
   absl::Status OnDeath(Rank rank, Nanoseconds now) override;
+  // Faults at a time are looked at then, whatever the nodes are doing.
+  absl::Status OnWake(Nanoseconds now) override;
   // All nodes are about to begin in this round of the simulation, which has the parts above. An
   // error is the verdict of a fault that ends the run there.
   absl::Status Begin(Simulation* simulation, Round round);
@@ -52,6 +54,16 @@ class SimulatedChaos final : public SimObserver {
   // Records it; the verdict if it ends the run.
   absl::Status Happen(const FaultTimeline::Begun& begun, Round round, Nanoseconds now);
 
+  // Faults whose time has come.
+  absl::Status TakeDue(Nanoseconds now);
+  void WakeForNext();
+  // Whom the others go on without: nobody if it passes, or ends the run of all.
+  std::vector<Rank> LostBy(const Fault& fault) const;
+  // Those on the side of a partition that has not the role of rank 0.
+  std::vector<Rank> CutOff(const Fault& partition) const;
+  // Of two that lose each other the first goes, unless that is rank 0 or a server, as real nodes
+  // have it (node/control/accusations.h).
+  Rank OfTwo(const Fault& fault) const;
   // Nothing comes of it.
   bool IsAboutTheDead(const Fault& fault) const;
 

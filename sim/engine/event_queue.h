@@ -108,6 +108,7 @@ enum class SimEventKind : uint32_t {
   kDeath,       // `index` of those that were ordered
   kReturn,      // the process in the place of dead node `index` wants to come in
   kMembership,  // news `index` of who goes on
+  kWake,        // the observer asked for it
 };
 
 // Eight bytes: an event queue of a million nodes is memory traffic.

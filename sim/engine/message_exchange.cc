@@ -297,7 +297,9 @@ void MessageExchange::Tell(Notice notice, Nanoseconds when) {
 
 std::optional<MessageExchange::News> MessageExchange::OnNotice(uint32_t index, Nanoseconds now) {
   const Notice notice = notices_[index];
+  notices_[index].pending = false;
   free_notices_.push_back(index);
+  if (!notice.pending) return std::nullopt;
   const bool is_heard = notice.life == life(IsForReceiver(notice.kind) ? notice.to : notice.from);
   if (!is_heard && notice.kind != Notice::Kind::kDecline) return std::nullopt;
   switch (notice.kind) {
@@ -521,12 +523,31 @@ void MessageExchange::LeaveOut(Rank node, Rank lost, Nanoseconds now) {
     EndPost(node, lost, orphan.tag, orphan.in_turn, now);
     return true;
   });
+  // What the lost has answered may be held up for ever.
+  std::vector<Notice> withdrawn;
+  for (Notice& notice : notices_) {
+    if (!notice.pending || notice.kind != Notice::Kind::kWithdrawn) continue;
+    if (notice.to != node || notice.from != lost) continue;
+    withdrawn.push_back(notice);
+    notice.pending = false;
+  }
+  for (const Notice& notice : withdrawn) Tell(notice, now);
   for (MessageId id = 0; id < messages_.size(); ++id) {
-    const Message& message = messages_[id];
-    if (!message.live || message.gone || message.received) continue;
-    if (message.times.from != node || message.times.to != lost) continue;
-    if (!message.widowed) EndSend(id, now);
-    Void(id);
+    Message& message = messages_[id];
+    if (!message.live || message.gone) continue;
+    const MessageTimes& times = message.times;
+    if (times.from == node && times.to == lost) {
+      // Of what has arrived the receipt is still on its way: nobody waits for that.
+      if (!std::exchange(message.widowed, message.received || message.widowed)) EndSend(id, now);
+      if (!message.received) Void(id);
+    } else if (message.received) {
+      continue;
+    } else if (times.from == lost && times.to == node && message.left) {
+      // It is still on its way: something holds it up, for ever maybe.
+      if (message.in_turn) turns_.End(id, node);
+      EndPost(node, lost, times.tag, message.in_turn, now);
+      Void(id);
+    }
   }
 }
 

@@ -189,6 +189,7 @@ class MessageExchange {
     SendId id = {};        // likewise: slots are reused; of what was not delivered, or is buffered
     bool in_turn = false;  // of a withdrawn credit
     uint32_t life = 0;     // of whom it is for
+    bool pending = true;   // on its way, and to be heard
   };
   struct Stream {
     Rank to;

@@ -69,6 +69,8 @@ class SimObserver {
   // A node begins a view that is for the checkpoint of `cut.round`: its state can be visited. `model`
   // as above; an error ends the simulation.
   virtual absl::Status OnCheckpoint(const CutTimes& cut, Vec model) { return absl::OkStatus(); }
+  // The time that was asked for (Simulation::WakeAt). An error ends the simulation.
+  virtual absl::Status OnWake(Nanoseconds now) { return absl::OkStatus(); }
   // From now on `rank` does nothing any more. An error ends the simulation.
   virtual absl::Status OnDeath(Rank rank, Nanoseconds now) { return absl::OkStatus(); }
   // It comes in again, and begins at round `from`.
@@ -110,6 +112,11 @@ class ObserverGroup final : public SimObserver {
   absl::Status OnCheckpoint(const CutTimes& cut, Vec model) override {
     absl::Status status;
     for (SimObserver* observer : observers_) status.Update(observer->OnCheckpoint(cut, model));
+    return status;
+  }
+  absl::Status OnWake(Nanoseconds now) override {
+    absl::Status status;
+    for (SimObserver* observer : observers_) status.Update(observer->OnWake(now));
     return status;
   }
   absl::Status OnDeath(Rank rank, Nanoseconds now) override {

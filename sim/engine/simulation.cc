@@ -67,7 +67,7 @@ absl::Status Simulation::Run(Round limit) {
     RETURN_IF_ERROR(StartNodes());
   }
   RETURN_IF_ERROR(EndMoment());
-  while (!queue_.empty()) {
+  while (!Over()) {
     // At every moment: between two boundaries there may be as many as a long message has segments.
     if (parts_.interrupted != nullptr && *parts_.interrupted)
       return InterruptedError("interrupted");
@@ -82,6 +82,12 @@ absl::Status Simulation::Run(Round limit) {
     if (stopped_) return absl::OkStatus();
   }
   return CheckAllRest();
+}
+
+bool Simulation::Over() const {
+  if (queue_.empty()) return true;
+  // What is still under way then is of the dead, or for them.
+  return resting_ == living_ && (queue_.size() == wakes_ || living_ < options_.nodes);
 }
 
 absl::Status Simulation::EndMoment() {
@@ -180,6 +186,8 @@ absl::Status Simulation::Handle(const SimEvent& event) {
       return Return(static_cast<Rank>(event.index));
     case SimEventKind::kMembership:
       return OnMembership(event.index);
+    case SimEventKind::kWake:
+      return OnWake();
   }
   return absl::OkStatus();
 }
@@ -350,6 +358,17 @@ void Simulation::BeginView(const View& view, Vec model) {
     left_out.erase(newcomer);
     exchange_->TakeIn(current_, newcomer);
   }
+}
+
+void Simulation::WakeAt(Nanoseconds when) {
+  ++wakes_;
+  queue_.Push(std::max(when, now_),
+              SimEvent{.kind = SimEventKind::kWake, .version = 0, .index = 0});
+}
+
+absl::Status Simulation::OnWake() {
+  --wakes_;
+  return parts_.observer->OnWake(now_);
 }
 
 void Simulation::KillAt(Rank rank, Nanoseconds when, Nanoseconds detection) {

@@ -100,6 +100,10 @@ class Simulation final : private StoreHost, private AlarmClock {
   // If the node is dead then, another process takes its place, and comes in as soon as the others
   // have agreed; unless the run has no round left for it.
   void ReturnAt(Rank rank, Nanoseconds when);
+  // The observer hears of that time (OnWake), not before now, unless all rest by then.
+  void WakeAt(Nanoseconds when);
+  // That a node has completed.
+  Round round(Rank rank) const { return nodes_[rank].algorithm->round(); }
   bool alive(Rank rank) const { return !nodes_[rank].dead; }
   Rank nodes() const { return options_.nodes; }
   Rank living() const { return living_; }
@@ -189,6 +193,9 @@ class Simulation final : private StoreHost, private AlarmClock {
   absl::Status Kill(Rank rank, Nanoseconds detection);
   absl::Status Return(Rank rank);
   absl::Status OnMembership(uint32_t news);
+  absl::Status OnWake();
+  // Whether nothing happens any more.
+  bool Over() const;
   // The node's life begins anew, with that view.
   absl::Status ComeIn(Rank rank, const Start& start);
   Membership& membership();
@@ -233,6 +240,7 @@ class Simulation final : private StoreHost, private AlarmClock {
     Nanoseconds detection;
   };
   std::vector<Death> deaths_;  // all: events point at them
+  size_t wakes_ = 0;           // in the queue
   std::unique_ptr<NetworkModel> network_;
   std::unique_ptr<MessageExchange> exchange_;
   std::unique_ptr<Membership> membership_;  // where there may be other views

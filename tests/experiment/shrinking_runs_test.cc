@@ -10,9 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/status.h"
 #include "experiment/core/experiment.h"
 #include "experiment/simulated/simulated_run.h"
+#include "random/keyed_random.h"
 #include "run/config/config_resolve.h"
 #include "run/records/metrics.h"
 #include "tests/model/scratch_folder.h"
@@ -258,6 +261,33 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoAreStoppedOrSendWrongBits) {
   EXPECT_NEAR(time("corrupt:edge=3-4:at=round:25", 7), whole, 0.1);
   time("corrupt:edge=0-1:at=round:25,corrupt:edge=7-0:at=round:40", 6);
   EXPECT_TRUE(std::filesystem::exists(NodeModel(run, 0))) << "rank 0 stays";
+}
+
+// Whatever is on its way then, between whomever and in whichever algorithm. The side with rank 0
+// goes on; of the two ends of an edge the first goes, unless that is rank 0.
+TEST(ShrinkingRuns, GoOnWithoutThoseWhoStayCutOff) {
+  const ScratchFolder folder;
+  const std::vector<std::string> algorithms = {
+      "dpsgd",  "dpsgd:order=atc", "sgp:overlap=2", "noloco", "adpsgd", "allreduce",
+      "slowmo", "ps",              "ps:async",      "easgd",  "downpour"};
+  for (uint64_t seed = 0; seed < 44; ++seed) {
+    KeyedRandom random(seed, Purpose::kChaos);
+    const std::string& algorithm = algorithms[seed % algorithms.size()];
+    const bool gossip = *WorkerCount(algorithm, 8) == 8 && !IsCentralized(algorithm);
+    const std::string at = absl::StrCat(":at=", 1000 + random.Below(60'000), "us");
+    const uint64_t kind = random.Below(gossip ? 3 : 2);
+    const Rank first = 1 + static_cast<Rank>(random.Below(4));
+    const std::string fault = kind == 0   ? absl::StrCat("stop:rank=", first, ":for=1h", at)
+                              : kind == 1 ? absl::StrCat("partition:ranks=", first, "+6", at)
+                                          : absl::StrCat("cut:edge=", first, "-", first + 1, at);
+    SCOPED_TRACE(absl::StrCat("seed ", seed, ": ", algorithm, ", ", fault));
+    const MortalResult result = RunMortals(
+        {{"algorithm", algorithm}, {"chaos", fault}}, folder.File(absl::StrCat(seed)));
+    ASSERT_TRUE(result.summary.ok()) << result.summary.status();
+    EXPECT_EQ(result.summary->rounds, 80);
+    EXPECT_EQ(result.living.back(), kind == 1 ? 6 : 7);
+    EXPECT_LT(*result.summary->simulated_time_s, 60) << "a timeout, and the rounds";
+  }
 }
 
 TEST(ShrinkingRuns, EndWhenNobodyIsLeft) {
