@@ -6,11 +6,10 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "base/printable.h"
 #include "base/units.h"
 #include "node/control/control_protocol.h"
+#include "node/control/wording.h"
 
 namespace grapevine {
 namespace {
@@ -19,29 +18,12 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr milliseconds kMissingNoticeInterval{10000};
-// The least time that a rank accused by a peer has to speak for itself.
-constexpr size_t kMaxNamed = 8;
 // Reports after which their sender hears that they have come, though there is nothing else to say.
 constexpr uint64_t kAcknowledgeEvery = 64;
 // Refusals that are reported one by one within kMissingNoticeInterval.
 constexpr int64_t kRefusalsTold = 8;
 // What is shown of a node's own words.
 constexpr size_t kMaxWords = 4000;
-constexpr size_t kMaxState = 400;
-
-std::string Flag(const char* flag, milliseconds value) {
-  return absl::StrFormat("%s=%gs", flag, Seconds(value));
-}
-
-// "rank 3", "ranks 3, 4 and 17 more".
-std::string Named(const std::vector<Rank>& ranks) {
-  const size_t shown = std::min(ranks.size(), kMaxNamed);
-  std::string text = absl::StrCat(
-      ranks.size() == 1 ? "rank " : "ranks ",
-      absl::StrJoin(ranks.begin(), ranks.begin() + static_cast<ptrdiff_t>(shown), ", "));
-  if (ranks.size() > shown) absl::StrAppend(&text, " and ", ranks.size() - shown, " more");
-  return text;
-}
 
 std::string RefusalBy(const std::string& self, const control::Registration& registration,
                       const std::string& why) {
@@ -62,11 +44,6 @@ std::string LeftOutBy(const View& view, Rank rank) {
                       " was out of reach, and is left out from round ", view.from, " on");
 }
 
-std::string At(const control::Heartbeat& heartbeat) {
-  return absl::StrCat("round ", heartbeat.round(),
-                      heartbeat.state().empty() ? "" : absl::StrCat(", ", heartbeat.state()));
-}
-
 }  // namespace
 
 Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
@@ -78,6 +55,9 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
                     .resilient = options_.resilient,
                     .coordinator = options_.own.rank(),
                     .workers = options_.workers}),
+      vitals_({.peer_timeout = options_.peer_timeout,
+               .least_silence = LeastSilence(options_),
+               .step_timeout = options_.step_timeout}),
       gather_until_(now +
                     (options_.succession ? GatheringTime(options_) : options_.rendezvous_timeout)),
       next_missing_notice_(now + kMissingNoticeInterval),
@@ -99,7 +79,7 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
   if (found == ranks_.end()) return;
   const Rank rank = found->second;
   Member& member = members_.at(rank);
-  member.silence.End(now);
+  vitals_.OnHeard(rank, now);
   if (Take(rank, member, report)) Handle(rank, member, report);
 }
 
@@ -126,9 +106,9 @@ void Coordinator::Handle(Rank rank, Member& member, const control::Report& repor
   }
   switch (report.kind_case()) {
     case control::Report::kHeartbeat:
-      return OnHeartbeat(member, report.heartbeat());
+      return vitals_.OnHeartbeat(rank, report.heartbeat(), now_);
     case control::Report::kMetrics:
-      if (!desk_) OnRound(member, report.metrics().round());
+      if (!desk_) vitals_.OnRound(rank, report.metrics().round(), now_);
       output_.metrics.emplace_back(rank, report.metrics());
       return;
     case control::Report::kFailure:
@@ -160,7 +140,7 @@ void Coordinator::OnClosed(SessionId session, std::string_view why, SteadyTime n
   Detach(member);
   // Whoever is in the run already has numbered what it says.
   if (phase_ == Phase::kGathering && !succession_) {
-    members_.erase(rank);
+    Erase(rank);
     return;
   }
   member.broken = why;
@@ -180,7 +160,7 @@ void Coordinator::OnGone(Rank rank, std::string_view how, SteadyTime now) {
   if (!absent_.contains(rank)) return;
   absent_.erase(rank);
   if (phase_ == Phase::kRunning) Lose(rank, Failure::kPeerLost, Died(rank, how));
-  members_.erase(rank);
+  Erase(rank);
   if (!succession_) return;
   succession_->OnGone(rank);
   TakeOverIfComplete();
@@ -191,8 +171,8 @@ std::string Coordinator::Died(Rank rank, std::string_view how) const {
   std::string why = member.broken;
   if (!how.empty()) absl::StrAppend(&why, why.empty() ? "" : ", and ", std::string(how));
   return absl::StrCat("rank ", rank, " at ", member.registration.address(),
-                      " died: its connection to ", Self(), " broke in ", At(member.heartbeat),
-                      why.empty() ? "" : absl::StrCat(" (", why, ")"), WhoWaitsFor(rank),
+                      " died: its connection to ", Self(), " broke in ", vitals_.At(rank),
+                      why.empty() ? "" : absl::StrCat(" (", why, ")"), vitals_.WhoWaitsFor(rank),
                       "; its own output or its host's log says why");
 }
 
@@ -297,13 +277,13 @@ void Coordinator::Advance(SteadyTime now) {
   const nanoseconds gap = now - now_;
   now_ = now;
   if (gap < LeastSilence(options_) / 2) return;
-  for (auto& [rank, member] : members_) member.silence.Postpone(gap);
+  vitals_.Postpone(gap);
   accusations_.Postpone(gap);
   if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
     LoseSelf(Failure::kPeerLost,
              absl::StrCat(Self(), " itself stood still for ", HumanSeconds(gap),
                           " (stopped, or its host is overloaded), longer than ",
-                          Flag("--peer-timeout", options_.peer_timeout), " lets the others wait"));
+                          FlagWithTime("--peer-timeout", options_.peer_timeout), " lets the others wait"));
   }
 }
 
@@ -356,9 +336,8 @@ void Coordinator::Join(SessionId session, const control::Registration& registrat
   Member member;
   member.session = session;
   member.registration = registration;
-  member.silence.Begin(now_);
-  member.moved = member.round_since = now_;
   members_[registration.rank()] = std::move(member);
+  vitals_.Begin(registration.rank(), registration.address(), now_);
   ranks_[session] = registration.rank();
   if (phase_ != Phase::kGathering) return;
   if (succession_) return TakeOverIfComplete();
@@ -400,8 +379,7 @@ void Coordinator::TakeOver() {
   control::Directive view;
   *view.mutable_view() = found.told();
   for (auto& [rank, member] : members_) {
-    member.silence.Begin(now_);
-    member.moved = member.round_since = now_;
+    vitals_.Begin(rank, member.registration.address(), now_);
     member.done_below = found.DoneBelow(rank);
     if (found.Lags(rank) && found.view().RankOf(rank)) Tell(member, view);
   }
@@ -413,7 +391,7 @@ void Coordinator::TakeOver() {
       Miss(rank, absl::StrCat("the others go on without it: rank ", rank, " did not come to ",
                               Self(), ", which has taken the run over, within ",
                               HumanSeconds(GatheringTime(options_)), " (",
-                              Flag("--peer-timeout", options_.peer_timeout), " and a moment)"));
+                              FlagWithTime("--peer-timeout", options_.peer_timeout), " and a moment)"));
     }
   }
   const std::string going = absl::StrCat(
@@ -447,7 +425,7 @@ void Coordinator::Miss(Rank rank, const std::string& message) {
       TellEnd(*member->second.session, told.message, told.failure, rank, /*others_go_on=*/true);
       ranks_.erase(*member->second.session);
     }
-    members_.erase(member);
+    Erase(rank);
   }
   absent_.erase(rank);
   accusations_.LeaveOut(rank);
@@ -474,10 +452,10 @@ void Coordinator::ComeBack(SessionId session, const control::Registration& regis
   ranks_[session] = rank;
   if (phase_ != Phase::kGathering) {
     output_.notices.push_back(absl::StrCat("rank ", rank, " is connected again, ",
-                                           HumanSeconds(now_ - member.silence.last_heard()),
+                                           vitals_.SilentFor(rank, now_),
                                            " after it was last heard"));
   }
-  member.silence.Begin(now_);
+  vitals_.OnReturn(rank, now_);
   for (const control::Directive& directive : member.told.kept()) Send(session, directive);
   SendBeat(member);  // it knows now that it is heard
   if (phase_ == Phase::kAborted) TellVerdict(session, rank);
@@ -496,7 +474,15 @@ void Coordinator::JudgeReplacement(const control::Registration& registration) {
 void Coordinator::Detach(Member& member) {
   if (member.session) ranks_.erase(*member.session);
   member.session.reset();
+  vitals_.OnBroken(member.registration.rank());
 }
+
+void Coordinator::Erase(Rank rank) {
+  members_.erase(rank);
+  vitals_.End(rank);
+}
+
+bool Coordinator::IsDone(Rank rank) const { return members_.at(rank).done_below == round_limit_; }
 
 void Coordinator::RegisterAgain(SessionId session, const control::Registration& registration) {
   const auto found = ranks_.find(session);
@@ -507,7 +493,7 @@ void Coordinator::RegisterAgain(SessionId session, const control::Registration& 
                               " registered twice; run the same grapevine on every host"));
   }
   // Neither counts: nobody knows which of them this process is.
-  members_.erase(rank);
+  Erase(rank);
   ranks_.erase(found);
   Refuse(session, registration,
          absl::StrCat("its connection has registered rank ", rank, " already"));
@@ -563,8 +549,8 @@ void Coordinator::StartRun() {
   addresses_.resize(world_size());  // none: whoever is not there
   for (auto& [rank, member] : members_) {
     addresses_[rank] = member.registration.address();
-    member.moved = member.round_since = now_;
   }
+  vitals_.Excuse(now_);
   roster->mutable_addresses()->Assign(addresses_.begin(), addresses_.end());
   started_ = now_ - options_.elapsed;
   TellAll(directive);
@@ -598,29 +584,11 @@ void Coordinator::MissWhoHasNotCome() {
   for (Rank rank = 0; rank < world_size(); ++rank) {
     if (members_.contains(rank)) continue;
     Miss(rank, absl::StrCat("the run has begun without it: rank ", rank, " did not come within ",
-                            Flag("--rendezvous-timeout", options_.rendezvous_timeout),
+                            FlagWithTime("--rendezvous-timeout", options_.rendezvous_timeout),
                             "; with --join it may come in"));
     if (desk_) desk_->Leave(rank);
   }
   TellDecrees();
-}
-
-void Coordinator::OnHeartbeat(Member& member, const control::Heartbeat& heartbeat) {
-  // A node that starts or stops waiting has moved, too: an attempt to connect may just have failed.
-  if (heartbeat.progress() != member.heartbeat.progress() ||
-      !std::ranges::equal(heartbeat.waiting_for(), member.heartbeat.waiting_for())) {
-    member.moved = now_;
-  }
-  if (heartbeat.round() != member.heartbeat.round()) member.moved = member.round_since = now_;
-  member.heartbeat = heartbeat;
-  member.heartbeat.set_state(Printable(heartbeat.state(), kMaxState));
-}
-
-// Measurements may report a round before the next heartbeat does.
-void Coordinator::OnRound(Member& member, Round round) {
-  if (round <= member.heartbeat.round()) return;
-  member.heartbeat.set_round(round);
-  member.moved = member.round_since = now_;
 }
 
 // What a node says of itself, for all to read.
@@ -664,7 +632,7 @@ void Coordinator::OnDone(Rank rank, Round limit) {
 
 void Coordinator::TellIfAllDone() {
   if (!AllDone() || std::exchange(all_done_told_, true)) return;
-  members_.at(self()).moved = now_;  // the results are to be written
+  vitals_.OnMove(self(), now_);  // the results are to be written
   output_.all_done = true;
 }
 
@@ -841,7 +809,7 @@ std::string Coordinator::NotDone(Rank rank, Round limit) const {
 
 void Coordinator::OnSteps(Rank rank, const control::Steps& steps) {
   if (phase_ != Phase::kRunning) return;
-  OnRound(members_.at(rank), steps.steps());
+  vitals_.OnRound(rank, steps.steps(), now_);
   const absl::Status status =
       desk_ ? desk_->OnSteps(rank, steps)
             : absl::InvalidArgumentError("reports steps, where all nodes do the same rounds");
@@ -918,25 +886,8 @@ void Coordinator::JudgeGathering() {
 }
 
 void Coordinator::JudgeSilence() {
-  const auto lost_since = [this](const auto& entry) {
-    return entry.second.silence.last_heard() + LongestSilence(entry.second);
-  };
-  const auto& [rank, member] = *std::ranges::min_element(members_, {}, lost_since);
-  const nanoseconds silence = now_ - member.silence.last_heard();
-  const nanoseconds limit = LongestSilence(member);
-  if (silence < limit) return;
-  const std::string bound =
-      limit >= options_.peer_timeout
-          ? absl::StrCat(Flag("--peer-timeout", options_.peer_timeout),
-                         " is how long that may last")
-          : absl::StrCat("longer than ", HumanSeconds(limit), ", as its silences have been short; ",
-                         Flag("--min-peer-timeout", *options_.min_peer_timeout),
-                         " is the least that one may last");
-  Lose(rank, Failure::kPeerLost,
-       absl::StrCat("rank ", rank, " at ", member.registration.address(), " is silent: last heard ",
-                    HumanSeconds(silence), " ago in ", At(member.heartbeat), WhoWaitsFor(rank),
-                    member.session ? "" : "; its connection broke, and it has not come back",
-                    "; its process is stopped, or its host or network is down (", bound, ")"));
+  const std::optional<VitalSigns::Finding> silent = vitals_.Silent(now_);
+  if (silent) Lose(silent->rank, Failure::kPeerLost, silent->message);
 }
 
 void Coordinator::JudgeBacklog() {
@@ -947,99 +898,64 @@ void Coordinator::JudgeBacklog() {
   Lose(rank, Failure::kPeerLost,
        absl::StrCat("rank ", rank, " at ", member.registration.address(), " has not taken ",
                     member.told.size(), " directives of ", Self(), ", last heard ",
-                    HumanSeconds(now_ - member.silence.last_heard()), " ago in ",
-                    At(member.heartbeat)));
+                    vitals_.SilentFor(rank, now_), " ago in ", vitals_.At(rank)));
 }
 
 void Coordinator::JudgeAccusation() {
-  const std::optional<Accusation> heard = accusations_.Heard(
-      now_, [this](Rank rank) { return members_.at(rank).silence.last_heard(); });
+  const std::optional<Accusation> heard =
+      accusations_.Heard(now_, [this](Rank rank) { return vitals_.last_heard(rank); });
   if (!heard) return;
-  const Member& accused = members_.at(heard->culprit);
   Lose(heard->culprit, heard->failure,
        absl::StrCat(heard->message, "; ", Self(), " heard from rank ", heard->culprit, " ",
-                    HumanSeconds(now_ - accused.silence.last_heard()), " ago in ",
-                    At(accused.heartbeat)));
+                    vitals_.SilentFor(heard->culprit, now_), " ago in ",
+                    vitals_.At(heard->culprit)));
 }
 
 // Neighbours that no longer hear each other notice so within --peer-timeout and a few heartbeats,
 // and name each other, which says more.
 void Coordinator::JudgeStuck() {
   if (!accusations_.empty()) return;
-  std::vector<std::string> chain;
-  nanoseconds still = nanoseconds::max();
-  for (const auto& [rank, member] : members_) {
-    if (member.done_below == round_limit_) continue;
-    if (member.heartbeat.waiting_for().empty()) return;
-    still = std::min<nanoseconds>(still, now_ - member.moved);
-    if (chain.size() < kMaxNamed) {
-      chain.push_back(absl::StrCat("rank ", rank, " waits for ", member.heartbeat.waiting_for(0),
-                                   " in round ", member.heartbeat.round()));
-    }
-  }
-  if (chain.empty() || still < options_.peer_timeout * 3 / 2) return;
-  const std::string why = absl::StrCat("nothing has moved for ", HumanSeconds(still), " (",
-                                       Flag("--peer-timeout", options_.peer_timeout),
-                                       "): ", absl::StrJoin(chain, ", "));
+  const std::optional<std::string> why =
+      vitals_.Stuck(now_, [this](Rank rank) { return IsDone(rank); });
+  if (!why) return;
   if (const std::optional<Rank> apart = options_.resilient ? ApartAtTheEnd() : std::nullopt) {
     return Lose(*apart, Failure::kPeerLost,
-                absl::StrCat("rank ", *apart, " is alive, but cut off from a neighbour: ", why));
+                absl::StrCat("rank ", *apart, " is alive, but cut off from a neighbour: ", *why));
   }
-  Abort(-1, Failure::kPeerLost, absl::StrCat("the run is stuck: every node is alive, but ", why));
+  Abort(-1, Failure::kPeerLost, absl::StrCat("the run is stuck: every node is alive, but ", *why));
 }
 
 // Who is done does not know that what it has sent last does not come through.
 std::optional<Rank> Coordinator::ApartAtTheEnd() {
   for (const auto& [rank, member] : members_) {
-    if (member.done_below == round_limit_) continue;
-    const auto awaited = members_.find(member.heartbeat.waiting_for(0));
-    if (awaited == members_.end() || awaited->second.done_below != round_limit_) continue;
-    return accusations_.Blamed(rank, awaited->first, Failure::kPeerLost);
+    const std::optional<Rank> awaited = vitals_.FirstAwaited(rank);
+    if (IsDone(rank) || !awaited || !members_.contains(*awaited) || !IsDone(*awaited)) continue;
+    return accusations_.Blamed(rank, *awaited, Failure::kPeerLost);
   }
   return std::nullopt;
 }
 
-// Only a node that waits for nobody can be called slow.
 void Coordinator::JudgeSlow() {
-  for (auto& [rank, member] : members_) {
-    const control::Heartbeat& heartbeat = member.heartbeat;
-    const nanoseconds standing = now_ - member.round_since;
-    const bool done = member.done_below == round_limit_ && !(rank == self() && AllDone());
-    if (standing < options_.peer_timeout / 2 || done || !heartbeat.waiting_for().empty()) {
-      continue;
-    }
-    const std::string waiting = WhoWaitsFor(rank);
-    const std::string finding =
-        absl::StrCat("rank ", rank, " is slow: alive, but for ", HumanSeconds(standing), " in ",
-                     At(heartbeat), waiting);
-    // A long evaluation advances, batch by batch.
-    if (now_ - member.moved >= options_.step_timeout) {
-      return Lose(
-          rank, Failure::kPeerLost,
-          absl::StrCat(finding, ", and nothing has moved for ", HumanSeconds(now_ - member.moved),
-                       "; ", Flag("--step-timeout", options_.step_timeout), " allows no more"));
-    }
-    if (member.slow_noticed == heartbeat.round() || waiting.empty()) continue;
-    member.slow_noticed = heartbeat.round();
-    output_.notices.push_back(finding);
-  }
+  const auto done = [this](Rank rank) { return IsDone(rank) && !(rank == self() && AllDone()); };
+  const std::optional<VitalSigns::Finding> slow = vitals_.Slow(now_, done, &output_.notices);
+  if (slow) Lose(slow->rank, Failure::kPeerLost, slow->message);
 }
 
 // While they wait nobody is stuck or slow.
 void Coordinator::JudgeShortage() {
   if (!agreement_ || !agreement_->waits()) return;
-  for (auto& [rank, member] : members_) member.moved = member.round_since = now_;
+  vitals_.Excuse(now_);
   if (!short_since_) {
     short_since_ = now_;
     output_.notices.push_back(absl::StrCat(
         TooFew(static_cast<Rank>(members_.size())), ": they wait for others to come in, up to ",
-        Flag("--rendezvous-timeout", options_.rendezvous_timeout)));
+        FlagWithTime("--rendezvous-timeout", options_.rendezvous_timeout)));
   }
   if (now_ - *short_since_ < options_.rendezvous_timeout) return;
   Abort(-1, Failure::kPeerLost,
         absl::StrCat(TooFew(static_cast<Rank>(members_.size())),
                      ", and not enough others have come in within ",
-                     Flag("--rendezvous-timeout", options_.rendezvous_timeout),
+                     FlagWithTime("--rendezvous-timeout", options_.rendezvous_timeout),
                      "; start them with grapevine node --join, or let fewer go on"));
 }
 
@@ -1083,10 +999,9 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
     ranks_.erase(*member.session);
   }
   absent_.erase(lost);
-  members_.erase(lost);
+  Erase(lost);
   accusations_.LeaveOut(lost);
-  // They have waited for it, maybe: nobody is stuck before that has had its effect.
-  for (auto& [rank, member] : members_) member.moved = now_;
+  vitals_.Excuse(now_);  // they have waited for it, maybe
   output_.lost.push_back(lost);
   agreement_->Lose(lost);
   if (desk_) desk_->Leave(lost);
@@ -1179,17 +1094,6 @@ std::string Coordinator::Missing() const {
     }
   }
   return absl::StrCat(Named(missing), missing.size() == 1 ? " is" : " are", " missing", reasons);
-}
-
-std::string Coordinator::WhoWaitsFor(Rank awaited) const {
-  std::vector<Rank> waiting;
-  for (const auto& [rank, member] : members_) {
-    const auto& list = member.heartbeat.waiting_for();
-    if (std::find(list.begin(), list.end(), awaited) != list.end()) waiting.push_back(rank);
-  }
-  if (waiting.empty()) return "";
-  return absl::StrCat(", while ", Named(waiting), waiting.size() == 1 ? " waits" : " wait",
-                      " for it");
 }
 
 }  // namespace grapevine

@@ -66,8 +66,8 @@
 #include "node/control/control_protocol.h"
 #include "node/control/coordinated_checkpoints.h"
 #include "node/control/notice_throttle.h"
-#include "node/control/silence.h"
 #include "node/control/succession.h"
+#include "node/control/vital_signs.h"
 
 namespace grapevine {
 
@@ -197,12 +197,7 @@ class Coordinator {
     UnacknowledgedMessages<control::Directive> told;
     ReceivedMessages heard;
     uint64_t acknowledged = 0;  // of `heard`, as the node has last been told
-    control::Heartbeat heartbeat;
-    Silence silence;
-    SteadyTime moved;        // when heartbeat.progress or waiting_for last changed
-    SteadyTime round_since;  // when heartbeat.round last changed
     std::optional<Round> done_below;
-    Round slow_noticed = -1;
   };
 
   // Why the run ends with a checkpoint, and with which.
@@ -257,6 +252,7 @@ class Coordinator {
   void JudgeReplacement(const control::Registration& registration);
   // The session is replaced, or over.
   void Detach(Member& member);
+  void Erase(Rank rank);
   void Handle(Rank rank, Member& member, const control::Report& report);
   // False if the report is not to be looked at.
   bool Take(Rank rank, Member& member, const control::Report& report);
@@ -278,8 +274,6 @@ class Coordinator {
   // Whether those who are there may, without the others.
   bool EnoughToBegin() const;
   void MissWhoHasNotCome();
-  void OnHeartbeat(Member& member, const control::Heartbeat& heartbeat);
-  void OnRound(Member& member, Round round);
   std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
   void OnSteps(Rank rank, const control::Steps& steps);
@@ -307,13 +301,9 @@ class Coordinator {
   void OnStop(Rank rank, const control::Failure& why);
   // Why no node of this run can be done there; empty if this one can.
   std::string NotDone(Rank rank, Round limit) const;
+  bool IsDone(Rank rank) const;
   bool AllDone() const;
   void JudgeGathering();
-  // What this one's may: a connection that is known to be broken may be made again.
-  std::chrono::nanoseconds LongestSilence(const Member& member) const {
-    return member.session ? member.silence.Limit(LeastSilence(options_), options_.peer_timeout)
-                          : options_.peer_timeout;
-  }
   void JudgeSilence();
   void JudgeBacklog();
   void JudgeAccusation();
@@ -348,7 +338,6 @@ class Coordinator {
   Rank self() const { return options_.own.rank(); }
   std::string Self() const;  // for messages
   std::string Missing() const;
-  std::string WhoWaitsFor(Rank rank) const;
 
   const CoordinatorOptions options_;
   Phase phase_ = Phase::kGathering;
@@ -370,6 +359,7 @@ class Coordinator {
   SteadyTime started_;
   NoticeThrottle refusals_told_;
   Accusations accusations_;
+  VitalSigns vitals_;  // of the members
   std::optional<ViewAgreement> agreement_;  // while it runs, if there may be other views
   std::optional<SteadyTime> short_since_;   // fewer than min_nodes, who wait for others
   uint32_t ballot_ = 0;
