@@ -274,6 +274,7 @@ absl::StatusOr<control::Roster> NodeSession::AskToJoin(const FoundCoordinator& f
                          .largest_growth = options_.largest_growth,
                          .changes_views = options_.resilient || options_.renewals.has_value(),
                          .saves_on_call = options_.checkpoints.has_value(),
+                         .renews_views = options_.renewals.has_value(),
                          .role_moves = door_ != nullptr,
                          .rank = options_.rank,
                          .holder = Holder()},

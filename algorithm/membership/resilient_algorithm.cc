@@ -236,6 +236,7 @@ absl::Status ResilientAlgorithm::BeginFirstView() {
 
 // Where the whole is wanted, it is the instance's from then on.
 Vec ResilientAlgorithm::InitialReplica(ReplicaRange range) {
+  if (carries_) return host_->New(range.size, "the replica of the view before");
   if (!received_) return host_->InitialReplica(range);
   if (range.size == host_->replica_size()) return *std::exchange(received_, std::nullopt);
   const Vec part = host_->New(range.size, "the replica to begin with");
@@ -398,7 +399,11 @@ absl::Status ResilientAlgorithm::BeginNextView() {
   ASSIGN_OR_RETURN(instance_, options_.make(view_, *view_.RankOf(options_.self)));
   given_up_ = false;
   carried.HandOver();
-  RETURN_IF_ERROR(Forward(Start{.round = limit_, .state = &carried, .latest = view_.from}));
+  carries_ = true;
+  const absl::Status begun =
+      Forward(Start{.round = limit_, .state = &carried, .latest = view_.from});
+  carries_ = false;
+  RETURN_IF_ERROR(begun);
   RETURN_IF_ERROR(carried.Finish());
   RETURN_IF_ERROR(HearOffers());
   GiveUpIfAsked();

@@ -167,6 +167,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   std::optional<Vec> resting_;           // the instance is at rest, with this model
   bool started_ = false;
   bool given_up_ = false;  // the instance has
+  bool carries_ = false;   // one begins with the state of that before
   // Where instances give way: what is offered to this node and not answered.
   std::map<std::pair<Member, Tag>, Offered> offers_;
 };

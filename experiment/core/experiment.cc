@@ -283,7 +283,8 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeResilientAlgorithm(
     of_view.rank = position;
     ASSIGN_OR_RETURN(const LivingMixing living, views->Of(view));
     of_view.mixing = living.mixing;
-    course->GoOn(TrainersOf(view));
+    // Those of a checkpoint's view may be those of the first.
+    if (view.size() < config_.nodes() || view.checkpoint == 0) course->GoOn(TrainersOf(view));
     return grapevine::MakeAlgorithm(config_.algorithm(), std::move(of_view));
   };
   return ResilientAlgorithm::Make({.self = rank,

@@ -539,7 +539,10 @@ absl::Status NodeRun::OnResumed(const control::Resumed& resumed) {
   } else {
     RETURN_IF_ERROR(RestoreOwnPart(own));
   }
-  return coordinates_ ? ContinueFiles() : absl::OkStatus();
+  if (coordinates_) return ContinueFiles();
+  // On a disk of its own, of the time when this node had rank 0's role.
+  if (!HasCheckpoints(options_.run_directory)) return absl::OkStatus();
+  return InvalidateCheckpointsAfter(options_.run_directory, begin_);
 }
 
 absl::Status NodeRun::RestoreOwnPart(const control::SavedPart& own) {

@@ -49,16 +49,18 @@ void SimulatedCheckpoints::Renew(const CutTimes& cut) {
   cut_[cut.rank] = cut.round;
   const CutTimes nominal{
       .rank = cut.rank, .round = cut.round, .completed = cut.round, .now = cut.now};
-  const bool may = open_.empty() && !due_ && cut.round > furthest_;
+  const bool may = open_.empty() && !due_ && !renewing_ && cut.round > furthest_;
   if (may && cut.round < parts_.experiment->rounds() && Saves(nominal)) due_ = cut.round;
   if (!due_) return;
   for (Rank rank = 0; rank < parts_.simulation->nodes(); ++rank) {
     if (parts_.simulation->alive(rank) && cut_[rank] < *due_) return;
   }
+  renewing_ = true;
   parts_.simulation->Renew(*std::exchange(due_, std::nullopt));
 }
 
 absl::Status SimulatedCheckpoints::OnCheckpoint(const CutTimes& cut, Vec model) {
+  renewing_ = false;
   if (parts_.simulation->stopped()) return absl::OkStatus();
   Open& open = open_[cut.round];
   if (open.path.empty()) RETURN_IF_ERROR(Begin(cut.round, &open));

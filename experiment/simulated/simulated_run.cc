@@ -197,7 +197,12 @@ absl::Status SimulatedRun::PrepareToGoOn() {
 
 std::vector<Round> SimulatedRun::Done() const {
   std::vector<Round> done;
-  if (experiment_->has_rounds() || !restores()) return done;
+  if (experiment_->has_rounds() || !resumed_) return done;
+  if (!restores()) {  // as if each had done a step a round, and servers nothing
+    done.assign(experiment_->workers(), begin());
+    done.resize(experiment_->config().nodes());
+    return done;
+  }
   for (const CheckpointPart& part : resumed_->manifest.nodes()) {
     done.push_back(RoundsIn(resumed_->manifest, part));
   }
@@ -289,6 +294,22 @@ absl::Status SimulatedRun::PrepareTrace() {
 }
 
 void SimulatedRun::OnGradient(const GradientTimes& gradient) {
+  if (experiment_->has_rounds()) return CountGradient(gradient);
+  HeldGradient& held = held_[gradient.rank];
+  held.norms.assign(gradient.norms.begin(), gradient.norms.end());
+  held.times = gradient;
+}
+
+absl::Status SimulatedRun::OnBoundary(Rank rank, Round, Nanoseconds, Vec) {
+  const auto held = held_.extract(rank);
+  if (!held) return absl::OkStatus();
+  GradientTimes times = held.mapped().times;
+  times.norms = held.mapped().norms;
+  CountGradient(times);
+  return absl::OkStatus();
+}
+
+void SimulatedRun::CountGradient(const GradientTimes& gradient) {
   collector_->OnGradient(gradient.rank, gradient.loss, course_->PassesIn(gradient.round).count,
                          gradient.noise);
   if (node_metrics_) node_metrics_->OnGradient(gradient);

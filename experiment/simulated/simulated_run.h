@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -110,6 +111,12 @@ class SimulatedRun final : private SimObserver {
   Statistics statistics() const;
 
  private:
+  // Without rounds one may be given up; it counts once its step is taken, as with real nodes.
+  struct HeldGradient {
+    GradientTimes times;
+    std::vector<TensorNorms> norms;
+  };
+
   absl::Status Prepare();
   absl::Status PrepareTrace();
   absl::Status PrepareChaos();
@@ -131,6 +138,8 @@ class SimulatedRun final : private SimObserver {
   // Of a checkpoint that is being completed: the run until then.
   void Describe(CheckpointManifest* manifest) const;
   void OnGradient(const GradientTimes& gradient) override;
+  absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
+  void CountGradient(const GradientTimes& gradient);
   void OnMessage(const MessageTimes& message) override;
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
   absl::Status OnCut(const CutTimes& cut, Vec model) override;
@@ -157,6 +166,7 @@ class SimulatedRun final : private SimObserver {
   const std::unique_ptr<RunCourse> course_;
   std::optional<Checkpoint> resumed_;
   EarlierTraffic before_;  // if it goes on
+  std::map<Rank, HeldGradient> held_;
 
   std::unique_ptr<SimulatedCluster> cluster_;
   std::unique_ptr<SimulatedChaos> chaos_;  // --chaos; else null

@@ -154,6 +154,13 @@ std::string Describe(const control::View& view) {
                       view.members_size(), " members");
 }
 
+// Or for none.
+bool IsForCheckpoint(const control::View& view, const DirectiveContext& context) {
+  return view.checkpoint() == 0 ||
+         (context.renewed != nullptr && view.checkpoint() > *context.renewed &&
+          view.checkpoint() <= context.rounds);
+}
+
 absl::Status CheckView(const control::View& view, const DirectiveContext& context) {
   if (!context.joined || context.view == nullptr) {
     return Malformed("leaves out nodes, without which this run does not go on");
@@ -161,7 +168,7 @@ absl::Status CheckView(const control::View& view, const DirectiveContext& contex
   const View& last = *context.view;
   if (AreMembers(view, context.world_size) && Follows(view, last) &&
       view.from() <= Furthest(context) && view.ballot() <= context.ballot &&
-      view.checkpoint() >= 0 && view.checkpoint() <= (context.sharing > 0 ? context.rounds : 0) &&
+      IsForCheckpoint(view, context) &&
       (!view.has_again() || (view.again() >= 0 && view.again() <= context.rounds))) {
     return absl::OkStatus();
   }
@@ -379,6 +386,7 @@ void ControlLine::OnDirective(const control::Directive& directive, SteadyTime no
                                  .role_moves = options_.role_moves,
                                  .called = options_.saves_on_call ? &called_ : nullptr,
                                  .view = options_.changes_views ? &view_ : nullptr,
+                                 .renewed = options_.renews_views ? &called_ : nullptr,
                                  .ballot = ballot_});
   if (fits.ok()) return Obey(directive);
   Disbelieve(fits);
@@ -444,6 +452,7 @@ void ControlLine::Obey(const control::Directive& directive) {
     case control::Directive::kView:
       view_ = ViewOf(directive.view());
       told_view_ = directive.view();
+      called_ = std::max(called_, view_.checkpoint);
       ForgiveNewcomers();
       moves_.push_back(directive);
       break;

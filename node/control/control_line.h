@@ -52,6 +52,8 @@ struct DirectiveContext {
   const Round* called = nullptr;
   // Where nodes go on without those that are lost: the last view; else null.
   const View* view = nullptr;
+  // Where views may be for checkpoints: the last one that was; else null.
+  const Round* renewed = nullptr;
   uint32_t ballot = 0;  // the last; 0: none
 };
 
@@ -71,6 +73,7 @@ struct ControlLineOptions {
   int64_t largest_growth = 0;  // DirectiveContext's
   bool changes_views = false;  // there may be other views
   bool saves_on_call = false;  // rank 0 may name rounds to be saved
+  bool renews_views = false;   // or views with which all save
   // The connection can be made again; rank 0's own, in process, breaks with its server only.
   bool mended = true;
   // Another node takes the role over when the coordinator's is lost; `changes_views` then.

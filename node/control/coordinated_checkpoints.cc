@@ -143,7 +143,7 @@ absl::Status CheckpointDesk::CheckPart(Rank rank, const control::SavedPart& part
   }
   if (part.bytes() <= 0 || !CanBeCounted(part.bytes()) || !CanBeCounted(part.bytes_sent()) ||
       !CanBeCounted(part.bytes_received()) || !CanBeCounted(part.time_ns()) ||
-      !CanBeCounted(part.steps())) {
+      part.steps() < 0 || part.steps() > options_.rounds * options_.nodes) {
     return cannot_be(absl::StrCat(", which cannot be: ", part.ShortDebugString()));
   }
   return absl::OkStatus();

@@ -230,7 +230,7 @@ void Coordinator::OnStop(Rank rank, const control::Failure& why) {
   stop_ = {.rank = rank,
            .failure = FailureFromNumber(why.failure()),
            .message = InTheNameOf(rank, Printable(why.message(), kMaxWords))};
-  if (calls_ ? calls_->over() : desk_->over()) return TellOfLastRounds();
+  if (calls_ ? calls_->over() : desk_->passed() >= round_limit_) return TellOfLastRounds();
   output_.notices.push_back(
       absl::StrCat("the run ends with its next checkpoint; ", stop_->message));
   if (renewals_) {

@@ -93,8 +93,7 @@ struct CoordinatorOptions {
   bool waits = false;
   // The ranks from here on are servers, without which the others do not go on; 0: there are none.
   Rank workers = 0;
-  // Whether another node takes the role over when this one is lost; `resilient`, without a budget
-  // and without checkpoints.
+  // Whether another node takes the role over when this one is lost; `resilient`, without a budget.
   bool role_moves = false;
   // How long ago the run began, when this one begins it, or goes on with it.
   std::chrono::nanoseconds elapsed{0};

@@ -4,9 +4,9 @@
 
 namespace grapevine {
 
-void NodeExchange::GoOnFrom(Round round, int64_t bytes_sent, int64_t bytes_received) {
+void NodeExchange::GoOnFrom(int64_t bytes_sent, int64_t bytes_received) {
   bytes_sent_ = bytes_sent;
-  bytes_received_.Add(round - 1, bytes_received);
+  bytes_received_.Add(-1, bytes_received);  // before all rounds, whichever is its next
 }
 
 SendId NodeExchange::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {

@@ -28,8 +28,8 @@ class NodeExchange {
                double max_norm = kAnyNorm)
       : data_path_(data_path), transport_(transport), trace_(trace), max_norm_(max_norm) {}
 
-  // Before the first message: so much was sent and received in the rounds before `round`.
-  void GoOnFrom(Round round, int64_t bytes_sent, int64_t bytes_received);
+  // Before the first message: so much was sent and received before.
+  void GoOnFrom(int64_t bytes_sent, int64_t bytes_received);
 
   // As in algorithm/host.h.
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note);

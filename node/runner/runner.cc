@@ -158,7 +158,7 @@ Round Runner::BeginRound() {
   }
   if (views_.empty()) return 0;
   const Round from = views_.front().view->from;
-  exchange_->GoOnFrom(from, sent_before_, received_before_);
+  exchange_->GoOnFrom(sent_before_, received_before_);
   return from;
 }
 
@@ -170,7 +170,7 @@ void Runner::LeaveOutOthersThan(const View& view) {
 
 std::unique_ptr<StateRestorer> Runner::Restorer() {
   if (!resumed_) return nullptr;
-  exchange_->GoOnFrom(resumed_->state.round, resumed_->bytes_sent, resumed_->bytes_received);
+  exchange_->GoOnFrom(resumed_->bytes_sent, resumed_->bytes_received);
   if (!restores_) return nullptr;
   const auto fill = [this](Vec vector, std::span<const float> elements) {
     if (elements.empty()) return;  // a device has no memory for it

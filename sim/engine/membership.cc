@@ -18,10 +18,16 @@ Membership::Membership(const Options& options, const NetworkModel* network, SimQ
       lives_(options.nodes) {}
 
 void Membership::Tell(News news, Nanoseconds when) {
-  queue_->Push(when, SimEvent{.kind = SimEventKind::kMembership,
-                              .version = 0,
-                              .index = static_cast<uint32_t>(news_.size())});
-  news_.push_back(std::move(news));
+  auto index = static_cast<uint32_t>(news_.size());
+  if (free_.empty()) {
+    news_.push_back(std::move(news));
+  } else {
+    index = free_.back();
+    free_.pop_back();
+    news_[index] = std::move(news);
+  }
+  queue_->Push(when,
+               SimEvent{.kind = SimEventKind::kMembership, .version = 0, .index = index});
 }
 
 void Membership::Lose(Member lost, Nanoseconds when) { Tell(Noticed{lost, lives_[lost]}, when); }
@@ -44,6 +50,7 @@ void Membership::Promise(Member from, uint32_t ballot, Round round, Nanoseconds 
 absl::StatusOr<std::optional<Membership::Delivery>> Membership::OnNews(uint32_t index,
                                                                        Nanoseconds now) {
   const News news = news_[index];
+  free_.push_back(index);
   if (const auto* delivery = std::get_if<Delivery>(&news)) return *delivery;
   if (const auto* noticed = std::get_if<Noticed>(&news)) {
     if (noticed->life == lives_[noticed->lost]) agreement_.Lose(noticed->lost);

@@ -96,7 +96,8 @@ class Membership {
   std::vector<Nanoseconds> last_;  // delivery to each node: what it is told comes in order
   std::vector<uint32_t> lives_;    // how often each has come in again
   std::vector<Member> newcomers_;
-  std::vector<News> news_;  // all that was on its way: some for each death
+  std::vector<News> news_;  // on its way, but for those that are free
+  std::vector<uint32_t> free_;
 };
 
 }  // namespace grapevine

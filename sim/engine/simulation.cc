@@ -84,10 +84,11 @@ absl::Status Simulation::Run(Round limit) {
   return CheckAllRest();
 }
 
-bool Simulation::Over() const {
+bool Simulation::Over() {
   if (queue_.empty()) return true;
-  // What is still under way then is of the dead, or for them.
-  return resting_ == living_ && (queue_.size() == wakes_ || living_ < options_.nodes);
+  if (resting_ < living_) return false;
+  // What is held up for ever was for the dead, or is theirs.
+  return queue_.size() == wakes_ || queue_.next_time() >= kFar;
 }
 
 absl::Status Simulation::EndMoment() {

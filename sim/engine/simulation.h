@@ -195,7 +195,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   absl::Status OnMembership(uint32_t news);
   absl::Status OnWake();
   // Whether nothing happens any more.
-  bool Over() const;
+  bool Over();
   // The node's life begins anew, with that view.
   absl::Status ComeIn(Rank rank, const Start& start);
   Membership& membership();

@@ -11,8 +11,6 @@ namespace {
 
 // What Linux waits at least before it sends packets again (TCP_RTO_MIN).
 constexpr Nanoseconds kRetransmission = 200'000'000;
-// A hundred years: later than any run, and far from overflow.
-constexpr Nanoseconds kFar = Nanoseconds{100} * 365 * 86400 * 1'000'000'000;
 
 std::chrono::nanoseconds AsTime(Nanoseconds time) { return std::chrono::nanoseconds(time); }
 

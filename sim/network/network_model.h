@@ -20,6 +20,10 @@ namespace grapevine {
 // A slot that the caller chooses; small numbers, reused once a flow has ended.
 using FlowId = uint32_t;
 
+// When comes what a fault holds up for ever: after a hundred years, later than any run, and far from
+// overflow.
+inline constexpr Nanoseconds kFar = Nanoseconds{100} * 365 * 86400 * 1'000'000'000;
+
 // One number for each connection.
 inline uint64_t ConnectionKey(Rank from, Rank to) {
   return static_cast<uint64_t>(static_cast<uint32_t>(from)) << 32 | static_cast<uint32_t>(to);

@@ -296,7 +296,9 @@ TEST_P(ResilientContract, WhatAllHaveBetweenTwoViewsIsACheckpoint) {
       expected += 1 << rank;
     }
     EXPECT_LE(done, kRounds * workers);
-    if (!steps) EXPECT_NEAR(sum, expected, 1e-5 * (1 << options.nodes));
+    if (!steps) {
+      EXPECT_NEAR(sum, expected, 1e-5 * (1 << options.nodes));
+    }
     for (Rank server = workers; server < options.nodes; ++server) {
       EXPECT_EQ(saved[server].numbers.at("gradients"), static_cast<double>(done));
     }

@@ -213,18 +213,20 @@ TEST(Directive, AViewIsForACheckpointWhereNodesShareABudget) {
   view.set_ballot(1);
   for (const Rank member : {0, 1}) view.add_members(member);
   DirectiveContext context = kSharing;
+  const Round renewed = 3;
   context.view = &first;
+  context.renewed = &renewed;
   context.ballot = 1;
-  for (const Round round : {0, 1, 10}) {
+  for (const Round round : {0, 4, 10}) {
     view.set_checkpoint(round);
     EXPECT_EQ(Objection(directive, context), "") << round;
   }
-  for (const Round round : {-1, 11}) {
+  for (const Round round : {-1, 3, 11}) {
     view.set_checkpoint(round);
     EXPECT_THAT(Objection(directive, context), HasSubstr("sent view 1")) << round;
   }
-  context.sharing = 0;
-  view.set_checkpoint(1);
+  context.renewed = nullptr;
+  view.set_checkpoint(4);
   EXPECT_THAT(Objection(directive, context), HasSubstr("sent view 1"));
 }
 

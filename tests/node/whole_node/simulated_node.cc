@@ -297,6 +297,7 @@ void SimulatedNode::Start() {
           .largest_growth = plan().batch_schedule.empty() ? 0 : Beforehand(plan()).MostPasses(),
           .changes_views = plan().resilient || Renews(plan()),
           .saves_on_call = plan().checkpoint_every && !Renews(plan()),
+          .renews_views = Renews(plan()),
           .mended = !begins(),
           .role_moves = plan().role_moves && !begins(),
           .rank = rank_,
