@@ -19,9 +19,9 @@
 // the question is opened again at once, so that nobody begins a round past its answer, and stays
 // open until as many would be in, or no round is left for newcomers.
 //
-// A view with the same members (Renew), but for those who are lost meanwhile, is for a checkpoint of nodes that go through no rounds
-// together: nothing that is sent in one view arrives in the next, so what all have in between
-// belongs together.
+// A view with the same members (Renew), but for those who are lost meanwhile, is for a checkpoint
+// of nodes that go through no rounds together: nothing that is sent in one view arrives in the
+// next, so what all have in between belongs together.
 //
 // Members lost meanwhile open the question anew, under a ballot of its own; late answers to an
 // earlier one count for nothing. A view may follow another before everybody has reached the

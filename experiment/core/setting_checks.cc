@@ -93,11 +93,11 @@ absl::Status CheckSaving(const Config& config) {
   const bool by_rounds = absl::SimpleAtoi(config.checkpoint_every(), &rounds);
   if (HasRounds(config.algorithm())) {
     if (by_rounds || !GoesOnWithoutTheLost(config)) return absl::OkStatus();
-    return Refuse(config, "checkpoint_every",
-                  absl::StrCat("nodes that go on without the lost (--on-failure=",
-                               config.on_failure(),
-                               ") save after a number of rounds, and not by the time; give one, "
-                               "such as --checkpoint-every=200"));
+    return Refuse(
+        config, "checkpoint_every",
+        absl::StrCat("nodes that go on without the lost (--on-failure=", config.on_failure(),
+                     ") save after a number of rounds, and not by the time; give one, "
+                     "such as --checkpoint-every=200"));
   }
   if (!config.has_record()) return absl::OkStatus();
   return Refuse(config, "record",

@@ -18,8 +18,8 @@ namespace grapevine {
 // from).
 absl::Status CheckModelSettings(const Config& config);
 
-// Refuses what only a simulated node can do: take a given time for the gradient of a network; save by
-// the time where others go on without it. And what no node can: record what is given up for a
+// Refuses what only a simulated node can do: take a given time for the gradient of a network; save
+// by the time where others go on without it. And what no node can: record what is given up for a
 // checkpoint.
 absl::Status CheckOnRealNodes(const Config& config);
 

@@ -227,10 +227,9 @@ absl::Status CheckpointCompletion::WriteModel(const std::string& checkpoint,
   for (const Rank rank : MembersOf(*manifest)) {
     (rank < experiment.workers() ? workers : servers).push_back(rank);
   }
-  const absl::StatusOr<AveragedModel> average =
-      ModelThatCounts(experiment, manifest->round(), workers, servers, [&](Rank rank) {
-        return ModelOf(checkpoint, rank, PartOf(*manifest, rank));
-      });
+  const absl::StatusOr<AveragedModel> average = ModelThatCounts(
+      experiment, manifest->round(), workers, servers,
+      [&](Rank rank) { return ModelOf(checkpoint, rank, PartOf(*manifest, rank)); });
   if (absl::IsNotFound(average.status())) return absl::OkStatus();
   if (!average.ok()) {
     LeaveModelOut(std::string(average.status().message()));

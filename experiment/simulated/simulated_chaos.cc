@@ -183,9 +183,8 @@ absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round rou
   RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
   const std::vector<Rank> lost = shrinks_ ? LostBy(fault) : std::vector<Rank>();
   // A server's part of the model is nowhere else; nor are the steps that real nodes tell rank 0.
-  const bool ends = std::ranges::any_of(lost, [this](Rank rank) {
-    return rank >= workers_ || (rank == 0 && needs_rank_zero_);
-  });
+  const bool ends = std::ranges::any_of(
+      lost, [this](Rank rank) { return rank >= workers_ || (rank == 0 && needs_rank_zero_); });
   if (lost.empty() || ends) return VerdictOn(fault, TimeoutOf(fault));
   for (const Rank rank : lost) {
     if (!simulation_->alive(rank)) continue;

@@ -100,13 +100,13 @@ class SimulatedCheckpoints final : public SimObserver {
 
   const Parts parts_;
   const std::function<bool(Round)> saved_;
-  Round furthest_ = 0;        // completed by any node
-  Nanoseconds last_;          // when the last one was decided by the time
-  std::set<Round> called_;    // these, until they are complete
-  std::optional<Round> due_;  // the one for which views are to be renewed
-  bool renewing_ = false;     // nobody has begun the view that is for it
+  Round furthest_ = 0;         // completed by any node
+  Nanoseconds last_;           // when the last one was decided by the time
+  std::set<Round> called_;     // these, until they are complete
+  std::optional<Round> due_;   // the one for which views are to be renewed
+  bool renewing_ = false;      // nobody has begun the view that is for it
   std::map<Rank, Round> cut_;  // in which round each was measured last
-  std::optional<Round> end_;  // the run ends with this one
+  std::optional<Round> end_;   // the run ends with this one
   std::map<Round, Open> open_;
   std::map<Rank, Round> begun_;  // of those who have come in, in which round
   bool changed_ = false;         // nodes were lost

@@ -142,8 +142,8 @@ absl::Status CheckpointDesk::CheckPart(Rank rank, const control::SavedPart& part
     return cannot_be(", of which there is none");
   }
   if (part.bytes() <= 0 || !CanBeCounted(part.bytes()) || !CanBeCounted(part.bytes_sent()) ||
-      !CanBeCounted(part.bytes_received()) || !CanBeCounted(part.time_ns()) ||
-      part.steps() < 0 || part.steps() > options_.rounds * options_.nodes) {
+      !CanBeCounted(part.bytes_received()) || !CanBeCounted(part.time_ns()) || part.steps() < 0 ||
+      part.steps() > options_.rounds * options_.nodes) {
     return cannot_be(absl::StrCat(", which cannot be: ", part.ShortDebugString()));
   }
   return absl::OkStatus();

@@ -1,6 +1,6 @@
 // Rank 0's part in a run's checkpoints: it names rounds after which all nodes save what they have
-// (CheckpointCalls; Renewals, where nodes go through no rounds together), and knows which nodes have
-// their parts, and when a checkpoint is complete (CheckpointDesk). Without I/O.
+// (CheckpointCalls; Renewals, where nodes go through no rounds together), and knows which nodes
+// have their parts, and when a checkpoint is complete (CheckpointDesk). Without I/O.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_COORDINATED_CHECKPOINTS_H_

@@ -280,10 +280,10 @@ void Coordinator::Advance(SteadyTime now) {
   vitals_.Postpone(gap);
   accusations_.Postpone(gap);
   if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
-    LoseSelf(Failure::kPeerLost,
-             absl::StrCat(Self(), " itself stood still for ", HumanSeconds(gap),
-                          " (stopped, or its host is overloaded), longer than ",
-                          FlagWithTime("--peer-timeout", options_.peer_timeout), " lets the others wait"));
+    LoseSelf(Failure::kPeerLost, absl::StrCat(Self(), " itself stood still for ", HumanSeconds(gap),
+                                              " (stopped, or its host is overloaded), longer than ",
+                                              FlagWithTime("--peer-timeout", options_.peer_timeout),
+                                              " lets the others wait"));
   }
 }
 
@@ -321,7 +321,8 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
   JudgeReplacement(registration);
   if (phase_ == Phase::kAborted) return TellVerdict(session, rank);
   std::string why = Objection(options_.own, registration);
-  if (why.empty() && options_.resumed && !options_.succession) why = PartObjection(*options_.resumed, registration);
+  if (why.empty() && options_.resumed && !options_.succession)
+    why = PartObjection(*options_.resumed, registration);
   if (!why.empty() && options_.proven && IsAwaited(rank)) {
     AwaitLatecomers();
     Abort(rank, Failure::kRendezvous, RefusalBy(Self(), registration, why));
@@ -388,10 +389,11 @@ void Coordinator::TakeOver() {
     if (!found.view().RankOf(rank)) {
       Miss(rank, LeftOutBy(found.view(), rank));
     } else if (!members_.contains(rank)) {
-      Miss(rank, absl::StrCat("the others go on without it: rank ", rank, " did not come to ",
-                              Self(), ", which has taken the run over, within ",
-                              HumanSeconds(GatheringTime(options_)), " (",
-                              FlagWithTime("--peer-timeout", options_.peer_timeout), " and a moment)"));
+      Miss(rank,
+           absl::StrCat("the others go on without it: rank ", rank, " did not come to ", Self(),
+                        ", which has taken the run over, within ",
+                        HumanSeconds(GatheringTime(options_)), " (",
+                        FlagWithTime("--peer-timeout", options_.peer_timeout), " and a moment)"));
     }
   }
   const std::string going = absl::StrCat(

@@ -358,7 +358,7 @@ class Coordinator {
   SteadyTime started_;
   NoticeThrottle refusals_told_;
   Accusations accusations_;
-  VitalSigns vitals_;  // of the members
+  VitalSigns vitals_;                       // of the members
   std::optional<ViewAgreement> agreement_;  // while it runs, if there may be other views
   std::optional<SteadyTime> short_since_;   // fewer than min_nodes, who wait for others
   uint32_t ballot_ = 0;

@@ -106,11 +106,10 @@ std::optional<VitalSigns::Finding> VitalSigns::Silent(SteadyTime now) const {
                          FlagWithTime("--min-peer-timeout", options_.least_silence),
                          " is the least that one may last");
   return Finding{
-      rank,
-      absl::StrCat("rank ", rank, " at ", node.address, " is silent: last heard ",
-                   SilentFor(rank, now), " ago in ", At(rank), WhoWaitsFor(rank),
-                   node.connected ? "" : "; its connection broke, and it has not come back",
-                   "; its process is stopped, or its host or network is down (", bound, ")")};
+      rank, absl::StrCat("rank ", rank, " at ", node.address, " is silent: last heard ",
+                         SilentFor(rank, now), " ago in ", At(rank), WhoWaitsFor(rank),
+                         node.connected ? "" : "; its connection broke, and it has not come back",
+                         "; its process is stopped, or its host or network is down (", bound, ")")};
 }
 
 std::optional<std::string> VitalSigns::Stuck(SteadyTime now,
@@ -140,15 +139,14 @@ std::optional<VitalSigns::Finding> VitalSigns::Slow(SteadyTime now,
     const nanoseconds standing = now - node.round_since;
     if (standing < options_.peer_timeout / 2 || done(rank) || FirstAwaited(rank)) continue;
     const std::string waiting = WhoWaitsFor(rank);
-    const std::string finding =
-        absl::StrCat("rank ", rank, " is slow: alive, but for ", HumanSeconds(standing), " in ",
-                     At(rank), waiting);
+    const std::string finding = absl::StrCat("rank ", rank, " is slow: alive, but for ",
+                                             HumanSeconds(standing), " in ", At(rank), waiting);
     // A long evaluation advances, batch by batch.
     if (now - node.moved >= options_.step_timeout) {
-      return Finding{
-          rank, absl::StrCat(finding, ", and nothing has moved for ", HumanSeconds(now - node.moved),
-                             "; ", FlagWithTime("--step-timeout", options_.step_timeout),
-                             " allows no more")};
+      return Finding{rank, absl::StrCat(finding, ", and nothing has moved for ",
+                                        HumanSeconds(now - node.moved), "; ",
+                                        FlagWithTime("--step-timeout", options_.step_timeout),
+                                        " allows no more")};
     }
     if (node.slow_noticed == node.heartbeat.round() || waiting.empty()) continue;
     node.slow_noticed = node.heartbeat.round();

@@ -26,8 +26,7 @@ void Membership::Tell(News news, Nanoseconds when) {
     free_.pop_back();
     news_[index] = std::move(news);
   }
-  queue_->Push(when,
-               SimEvent{.kind = SimEventKind::kMembership, .version = 0, .index = index});
+  queue_->Push(when, SimEvent{.kind = SimEventKind::kMembership, .version = 0, .index = index});
 }
 
 void Membership::Lose(Member lost, Nanoseconds when) { Tell(Noticed{lost, lives_[lost]}, when); }

@@ -66,8 +66,8 @@ class SimObserver {
   virtual absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
     return absl::OkStatus();
   }
-  // A node begins a view that is for the checkpoint of `cut.round`: its state can be visited. `model`
-  // as above; an error ends the simulation.
+  // A node begins a view that is for the checkpoint of `cut.round`: its state can be visited.
+  // `model` as above; an error ends the simulation.
   virtual absl::Status OnCheckpoint(const CutTimes& cut, Vec model) { return absl::OkStatus(); }
   // The time that was asked for (Simulation::WakeAt). An error ends the simulation.
   virtual absl::Status OnWake(Nanoseconds now) { return absl::OkStatus(); }

@@ -20,8 +20,8 @@ namespace grapevine {
 // A slot that the caller chooses; small numbers, reused once a flow has ended.
 using FlowId = uint32_t;
 
-// When comes what a fault holds up for ever: after a hundred years, later than any run, and far from
-// overflow.
+// When comes what a fault holds up for ever: after a hundred years, later than any run, and far
+// from overflow.
 inline constexpr Nanoseconds kFar = Nanoseconds{100} * 365 * 86400 * 1'000'000'000;
 
 // One number for each connection.

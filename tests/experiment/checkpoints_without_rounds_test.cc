@@ -89,8 +89,16 @@ class CheckpointsWithoutRounds : public ::testing::TestWithParam<std::string> {
   // `settings` have what is to be resumed; `whole` never stopped.
   void ExpectThatItGoesOn(const How& how, const std::string& run, const Settings& settings,
                           const Summary& whole) {
+    const CheckpointManifest manifest = FindCheckpoint(settings.at("resume"))->manifest;
     const auto resumed = how(run, settings);
     ASSERT_TRUE(resumed.ok()) << resumed.status();
+    int64_t sent = 0;
+    for (const CheckpointPart& part : manifest.nodes()) sent += part.bytes_sent();
+    EXPECT_GE(*resumed->bytes_sent_total, sent);
+    if (workers_ < 5) {
+      EXPECT_GE(resumed->server_links->bytes_received[0], manifest.nodes(workers_).bytes_received())
+          << "also where its updates count from 0 again";
+    }
     EXPECT_EQ(resumed->rounds, kNominalRounds);
     EXPECT_LT(*resumed->test_loss, 1.3 * *whole.test_loss);
     std::vector<Round> all(kNominalRounds);
@@ -111,6 +119,8 @@ TEST_P(CheckpointsWithoutRounds, AreOfOneMomentAndEitherWorldGoesOnFromThem) {
     const std::string run = folder_.File(world);
     const auto summary = begin(run, settings_);
     ASSERT_TRUE(summary.ok()) << summary.status();
+    ASSERT_TRUE(summary->gradients.has_value());
+    EXPECT_NEAR(summary->gradients->mean, kNominalRounds, 1e-9) << "none counts that was given up";
     const auto checkpoint = FindCheckpoint(run);
     ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
     ExpectOneMoment(*checkpoint);
@@ -146,8 +156,10 @@ INSTANTIATE_TEST_SUITE_P(Registered, CheckpointsWithoutRounds,
 // What it does not say is what it has: of a checkpoint whose model is missing, too.
 TEST(CheckpointsOfServers, HaveTheirWeightsSideBySideAsTheirModel) {
   const ScratchFolder folder;
-  const Settings settings{{"algorithm", "ps:async:servers=2"}, {"nodes", "5"},
-                          {"optimizer", "sgd"},                {"rounds", "40"},
+  const Settings settings{{"algorithm", "ps:async:servers=2"},
+                          {"nodes", "5"},
+                          {"optimizer", "sgd"},
+                          {"rounds", "40"},
                           {"checkpoint_every", "10"}};
   ASSERT_TRUE(Simulate(folder.path(), settings).ok());
   Checkpoint checkpoint = *FindCheckpoint(folder.path());
@@ -169,8 +181,10 @@ TEST(CheckpointsOfServers, HaveTheirWeightsSideBySideAsTheirModel) {
 // By the time as well, and when the run is to end.
 TEST(CheckpointsOfServers, ComeByTheTime) {
   const ScratchFolder folder;
-  const Settings settings{{"algorithm", "downpour"}, {"nodes", "5"},
-                          {"optimizer", "sgd"},      {"rounds", "400"},
+  const Settings settings{{"algorithm", "downpour"},
+                          {"nodes", "5"},
+                          {"optimizer", "sgd"},
+                          {"rounds", "400"},
                           {"checkpoint_every", "1ms"}};
   const auto summary = Train(folder.path(), settings);
   ASSERT_TRUE(summary.ok()) << summary.status();

@@ -268,8 +268,8 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoAreStoppedOrSendWrongBits) {
 TEST(ShrinkingRuns, GoOnWithoutThoseWhoStayCutOff) {
   const ScratchFolder folder;
   const std::vector<std::string> algorithms = {
-      "dpsgd",  "dpsgd:order=atc", "sgp:overlap=2", "noloco", "adpsgd", "allreduce",
-      "slowmo", "ps",              "ps:async",      "easgd",  "downpour"};
+      "dpsgd", "dpsgd:order=atc", "sgp:overlap=2", "noloco",  "adpsgd", "allreduce", "slowmo",
+      "ps",    "ps:async",        "easgd",         "downpour"};
   for (uint64_t seed = 0; seed < 44; ++seed) {
     KeyedRandom random(seed, Purpose::kChaos);
     const std::string& algorithm = algorithms[seed % algorithms.size()];
@@ -281,8 +281,8 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoStayCutOff) {
                               : kind == 1 ? absl::StrCat("partition:ranks=", first, "+6", at)
                                           : absl::StrCat("cut:edge=", first, "-", first + 1, at);
     SCOPED_TRACE(absl::StrCat("seed ", seed, ": ", algorithm, ", ", fault));
-    const MortalResult result = RunMortals(
-        {{"algorithm", algorithm}, {"chaos", fault}}, folder.File(absl::StrCat(seed)));
+    const MortalResult result =
+        RunMortals({{"algorithm", algorithm}, {"chaos", fault}}, folder.File(absl::StrCat(seed)));
     ASSERT_TRUE(result.summary.ok()) << result.summary.status();
     EXPECT_EQ(result.summary->rounds, 80);
     EXPECT_EQ(result.living.back(), kind == 1 ? 6 : 7);

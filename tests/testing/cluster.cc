@@ -505,8 +505,8 @@ Cluster::Cluster(ClusterOptions options)
   if (!HasRounds(options_.algorithm)) {
     std::vector<Round> done;
     for (const NodeState& state : options_.resume) done.push_back(state.round);
-    budget_ = std::make_unique<GradientBudget>(workers_, StepsBetweenExchanges(options_.algorithm),
-                                               done);
+    budget_ =
+        std::make_unique<GradientBudget>(workers_, StepsBetweenExchanges(options_.algorithm), done);
   }
   mixing_ = *mixing;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {

@@ -54,8 +54,8 @@ struct ClusterOptions {
   Round begin = 0;
   // Nodes go on without those that are lost (Kill).
   bool resilient = false;
-  // If set, each begins with its own of these states, which are of that round; or, where nodes share
-  // a budget, of as many of its own steps as it says.
+  // If set, each begins with its own of these states, which are of that round; or, where nodes
+  // share a budget, of as many of its own steps as it says.
   std::vector<NodeState> resume = {};
   // At this boundary every node's state is taken.
   Round save_at = -1;

@@ -256,8 +256,8 @@ TEST_P(ResilientContract, TheMeanOfTheLivingIsKeptWithoutRounds) {
 }
 
 // What all keep between two views belongs together: nothing is on its way. So the mean over the
-// replicas is that of the beginning where nobody steps, every gradient of a worker is in the weights
-// of every server, and a run that begins with these states does what was left.
+// replicas is that of the beginning where nobody steps, every gradient of a worker is in the
+// weights of every server, and a run that begins with these states does what was left.
 TEST_P(ResilientContract, WhatAllHaveBetweenTwoViewsIsACheckpoint) {
   if (HasRounds(GetParam())) GTEST_SKIP() << "saves after a round";
   int taken = 0;

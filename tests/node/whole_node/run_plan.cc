@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "algorithm/algorithm_kind.h"
 #include "absl/strings/str_format.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/units.h"
 #include "optim/batch_schedule.h"
 #include "random/keyed_random.h"

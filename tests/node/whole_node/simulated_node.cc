@@ -193,11 +193,10 @@ control::Registration SimulatedNode::Registration() const {
 
 void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession) {
   reported_.resize(plan().nodes);
-  desk_.emplace(CheckpointDeskOptions{
-      .nodes = plan().nodes,
-      .rounds = plan().rounds,
-      .saved = Renews(plan()) ? nullptr : Saved(),
-      .evaluated = [](Round) { return false; }});
+  desk_.emplace(CheckpointDeskOptions{.nodes = plan().nodes,
+                                      .rounds = plan().rounds,
+                                      .saved = Renews(plan()) ? nullptr : Saved(),
+                                      .evaluated = [](Round) { return false; }});
   coordinator_ = std::make_unique<SimulatedCoordinator>(
       CoordinatorOptions{.own = Registration(),
                          .proven = plan().token,
