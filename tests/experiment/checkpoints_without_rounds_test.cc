@@ -31,7 +31,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr Round kNominalRounds = 40;
+constexpr Round kNominalRounds = 200;
 
 std::vector<std::string> SpecsWithoutRounds() {
   std::vector<std::string> specs;
@@ -60,7 +60,7 @@ class CheckpointsWithoutRounds : public ::testing::TestWithParam<std::string> {
                   {"optimizer", Algorithms().Read(GetParam())->kind->optimizer},
                   {"nodes", "5"},
                   {"rounds", absl::StrCat(kNominalRounds)},
-                  {"checkpoint_every", "10"}},
+                  {"checkpoint_every", "40"}},
         workers_(*WorkerCount(GetParam(), 5)) {
     if (settings_["optimizer"].empty()) settings_["optimizer"] = "sgd";
   }
