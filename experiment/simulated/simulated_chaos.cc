@@ -179,6 +179,10 @@ std::vector<Rank> SimulatedChaos::LostBy(const Fault& fault) const {
 absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round round,
                                     Nanoseconds now) {
   const Fault& fault = *begun.fault;
+  if (fault.kind == FaultKind::kCut || fault.kind == FaultKind::kPartition) {
+    const bool ever = fault.duration == Fault::kForever;
+    lasting_.emplace_back(&fault, ever ? FaultTimeline::kNever : nanoseconds(now) + fault.duration);
+  }
   if (IsAboutTheDead(fault)) return absl::OkStatus();
   RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
   const std::vector<Rank> lost = shrinks_ ? LostBy(fault) : std::vector<Rank>();
@@ -187,14 +191,28 @@ absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round rou
       lost, [this](Rank rank) { return rank >= workers_ || (rank == 0 && needs_rank_zero_); });
   if (lost.empty() || ends) return VerdictOn(fault, TimeoutOf(fault));
   for (const Rank rank : lost) {
-    if (!simulation_->alive(rank)) continue;
-    simulation_->KillAt(rank, now, Detection(fault, TimeoutOf(fault)).count());
-    killed_.insert(rank);
-    returns_.erase(rank);
+    if (simulation_->alive(rank)) Lose(rank, fault, now);
   }
   if (fault.kind == FaultKind::kKill && fault.duration != Fault::kForever) {
     returns_[lost[0]] = fault.duration;
     simulation_->ReturnAt(lost[0], now + fault.duration.count());
+  }
+  return absl::OkStatus();
+}
+
+void SimulatedChaos::Lose(Rank rank, const Fault& fault, Nanoseconds now) {
+  simulation_->KillAt(rank, now, Detection(fault, TimeoutOf(fault)).count());
+  killed_.insert(rank);
+  returns_.erase(rank);
+}
+
+// Whoever comes back to where nothing passes is lost again.
+absl::Status SimulatedChaos::OnReturn(Rank rank, Round, Nanoseconds now) {
+  for (const auto& [fault, until] : lasting_) {
+    const std::vector<Rank> lost = LostBy(*fault);
+    if (nanoseconds(now) >= until || std::ranges::find(lost, rank) == lost.end()) continue;
+    Lose(rank, *fault, now);
+    break;
   }
   return absl::OkStatus();
 }

@@ -10,6 +10,8 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -39,6 +41,7 @@ class SimulatedChaos final : public SimObserver {
 
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
   absl::Status OnDeath(Rank rank, Nanoseconds now) override;
+  absl::Status OnReturn(Rank rank, Round from, Nanoseconds now) override;
   // Faults at a time are looked at then, whatever the nodes are doing.
   absl::Status OnWake(Nanoseconds now) override;
   // All nodes are about to begin in this round of the simulation, which has the parts above. An
@@ -64,6 +67,8 @@ class SimulatedChaos final : public SimObserver {
   // Of two that lose each other the first goes, unless that is rank 0 or a server, as real nodes
   // have it (node/control/accusations.h).
   Rank OfTwo(const Fault& fault) const;
+  // The others go on without it, which does nothing from then on.
+  void Lose(Rank rank, const Fault& fault, Nanoseconds now);
   // Nothing comes of it.
   bool IsAboutTheDead(const Fault& fault) const;
 
@@ -83,6 +88,8 @@ class SimulatedChaos final : public SimObserver {
   FaultTimeline timeline_;
   std::set<Rank> killed_;                             // and not dead yet
   std::map<Rank, std::chrono::nanoseconds> returns_;  // who comes back, and after what time
+  // Edges that are cut, and partitions, until then.
+  std::vector<std::pair<const Fault*, std::chrono::nanoseconds>> lasting_;
 };
 
 }  // namespace grapevine
