@@ -293,10 +293,9 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoStayCutOff) {
 TEST(ShrinkingRuns, LoseAgainWhoComesBackBehindAPartition) {
   const ScratchFolder folder;
   for (const std::string kind : {"partition:ranks=3", "cut:edge=3-4"}) {
-    const MortalResult result =
-        RunMortals({{"rounds", "400"},
-                    {"chaos", "kill:rank=3:at=10ms:back=40ms," + kind + ":at=20ms"}},
-                   folder.File(kind.substr(0, 3)));
+    const MortalResult result = RunMortals(
+        {{"rounds", "400"}, {"chaos", "kill:rank=3:at=10ms:back=40ms," + kind + ":at=20ms"}},
+        folder.File(kind.substr(0, 3)));
     ASSERT_TRUE(result.summary.ok()) << kind << ": " << result.summary.status();
     EXPECT_EQ(result.summary->rounds, 400);
     EXPECT_EQ(result.living.back(), 7) << kind;
