@@ -85,23 +85,22 @@ absl::StatusOr<SharedVector> MeanOf(const Checkpoint& checkpoint, const Experime
     RETURN_IF_ERROR(ReadModelPart(checkpoint, layout, mean.data.get()));
     return mean;
   }
-  const std::vector<Rank> workers = WorkersIn(checkpoint.manifest, experiment);
-  if (workers.empty()) {
+  if (WorkersIn(checkpoint.manifest, experiment).empty()) {
     return InputError(checkpoint.path, "has no node with a model to go on from");
   }
   ASSIGN_OR_RETURN(const AveragedModel counts,
-                   ModelThatCounts(experiment, checkpoint.manifest.round(), workers,
-                                   ServersIn(checkpoint.manifest, experiment),
+                   ModelThatCounts(checkpoint.manifest, experiment,
                                    [&](Rank rank) { return ModelIn(checkpoint, rank); }));
   return counts.model;
 }
 
 absl::StatusOr<AveragedModel> ModelThatCounts(
-    const Experiment& experiment, Round round, const std::vector<Rank>& workers,
-    const std::vector<Rank>& servers,
+    const CheckpointManifest& manifest, const Experiment& experiment,
     const std::function<absl::StatusOr<SharedVector>(Rank)>& model) {
   const ReplicaLayout& layout = experiment.layout();
+  const Round round = manifest.round();
   if (experiment.evaluated() == EvaluatedModel::kWorkersMean) {
+    const std::vector<Rank> workers = WorkersIn(manifest, experiment);
     const auto fetch = [&](Rank place) -> absl::StatusOr<SharedVector> {
       ASSIGN_OR_RETURN(SharedVector whole, model(workers[place]));
       RETURN_IF_ERROR(CheckWhole(workers[place], whole, layout.size));
@@ -109,6 +108,7 @@ absl::StatusOr<AveragedModel> ModelThatCounts(
     };
     return AverageFetched(layout, round, static_cast<Rank>(workers.size()), fetch);
   }
+  const std::vector<Rank> servers = ServersIn(manifest, experiment);
   std::vector<SharedVector> shards;
   int64_t size = 0;
   for (const Rank server : servers) {

@@ -32,13 +32,12 @@ bool BeginsAtMean(const Checkpoint& checkpoint, const Experiment& experiment);
 // file that is missing or is not what was written, and the checkpoint before.
 absl::StatusOr<SharedVector> MeanOf(const Checkpoint& checkpoint, const Experiment& experiment);
 
-// The model that counts (AlgorithmKind::evaluated) of a checkpoint's parts: the mean of the
-// workers' models or, of the servers' weights, these side by side; both by ascending rank. `model`
-// is asked for each when it is its turn; its first error ends it. kInput where shards are not a
-// whole.
+// The model that counts (AlgorithmKind::evaluated) of the parts that a manifest lists: the mean of
+// the workers' models or, of the servers' weights, these side by side; both by ascending rank.
+// `model` is asked for each when it is its turn; its first error ends it. kInput where shards are
+// not a whole.
 absl::StatusOr<AveragedModel> ModelThatCounts(
-    const Experiment& experiment, Round round, const std::vector<Rank>& workers,
-    const std::vector<Rank>& servers,
+    const CheckpointManifest& manifest, const Experiment& experiment,
     const std::function<absl::StatusOr<SharedVector>(Rank)>& model);
 
 // What nodes had sent and received before.

@@ -222,13 +222,8 @@ absl::Status CheckpointCompletion::WriteModel(const std::string& checkpoint,
     return absl::OkStatus();
   }
   const Experiment& experiment = *parts_.experiment;
-  std::vector<Rank> workers;
-  std::vector<Rank> servers;
-  for (const Rank rank : MembersOf(*manifest)) {
-    (rank < experiment.workers() ? workers : servers).push_back(rank);
-  }
   const absl::StatusOr<AveragedModel> average = ModelThatCounts(
-      experiment, manifest->round(), workers, servers,
+      *manifest, experiment,
       [&](Rank rank) { return ModelOf(checkpoint, rank, PartOf(*manifest, rank)); });
   if (absl::IsNotFound(average.status())) return absl::OkStatus();
   if (!average.ok()) {

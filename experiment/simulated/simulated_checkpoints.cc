@@ -195,13 +195,8 @@ absl::Status SimulatedCheckpoints::Complete(const Open& open) {
 
 absl::Status SimulatedCheckpoints::WriteModel(const Open& open,
                                               CheckpointManifest* manifest) const {
-  std::vector<Rank> workers;
-  std::vector<Rank> servers;
-  for (const auto& [rank, model] : open.models) {
-    (rank < parts_.experiment->workers() ? workers : servers).push_back(rank);
-  }
   ASSIGN_OR_RETURN(const AveragedModel average,
-                   ModelThatCounts(*parts_.experiment, manifest->round(), workers, servers,
+                   ModelThatCounts(*manifest, *parts_.experiment,
                                    [&open](Rank rank) { return open.models.at(rank); }));
   RETURN_IF_ERROR(WriteAveragedModel(*parts_.experiment, average, open.path));
   ASSIGN_OR_RETURN(*manifest->mutable_model(), LookAtPart(ModelPartPath(open.path)));
