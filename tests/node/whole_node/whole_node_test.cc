@@ -41,7 +41,7 @@ using ::testing::Not;
 constexpr std::chrono::minutes kDeadline{15};
 
 // Of each test, so that all together play more than ten thousand runs.
-constexpr uint64_t kSeeds = 700;
+constexpr uint64_t kSeeds = 450;
 
 void Print(const std::string& line) { std::cout << line << "\n"; }
 
