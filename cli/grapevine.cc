@@ -13,6 +13,7 @@ int RunGrapevine(int argc, char** argv) {
   // Then writing beyond the limit on a file's size is an error of the writer.
   signal(SIGXFSZ, SIG_IGN);
   CommandLine line("grapevine", "Grapevine: decentralized gossip SGD, for real and in a simulator");
+  AddAgentCommand(line);
   AddCompareCommand(line);
   AddEvalCommand(line);
   AddNodeCommand(line);

@@ -2,23 +2,20 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <iterator>
 #include <memory>
-#include <system_error>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "run/records/output_file.h"
 #include "system/file.h"
+#include "system/temporary_folder.h"
 
 namespace grapevine {
 namespace {
@@ -31,16 +28,6 @@ constexpr const char* kDashes[] = {"solid", "(14,5)", "(4,4)", "(14,4,3,4)", "(2
 
 constexpr char kScript[] = "script.gp";
 constexpr char kComplaints[] = "complaints.txt";
-
-absl::StatusOr<std::string> MakePrivateFolder() {
-  std::error_code error;
-  std::string folder = (std::filesystem::temp_directory_path(error) / "grapevine-XXXXXX").string();
-  if (error) return absl::UnavailableError("there is no folder for temporary files; set TMPDIR");
-  if (mkdtemp(folder.data()) == nullptr) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot create ", folder));
-  }
-  return folder;
-}
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> file, MappedFile::Open(path));
@@ -136,11 +123,8 @@ std::string GnuplotTerminal(PictureFormat format, int width, int height,
 }
 
 absl::StatusOr<std::string> RunGnuplot(const std::string& script, const std::string& output) {
-  ASSIGN_OR_RETURN(const std::string folder, MakePrivateFolder());
-  const absl::Cleanup remove = [&folder] {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  };
+  ASSIGN_OR_RETURN(const std::unique_ptr<const TemporaryFolder> temporary, TemporaryFolder::Make());
+  const std::string& folder = temporary->path();
   RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(folder, "/", kScript), script));
   RETURN_IF_ERROR(Execute(folder));
   return ReadFile(absl::StrCat(folder, "/", output));

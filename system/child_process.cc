@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 
 namespace grapevine {
 namespace {
@@ -26,6 +27,14 @@ absl::StatusOr<Pipe> OpenPipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot open a pipe");
   return Pipe{UniqueDescriptor(ends[0]), UniqueDescriptor(ends[1])};
+}
+
+// Without a writer there is nothing to read.
+absl::StatusOr<Pipe> OpenInput(bool fed) {
+  if (fed) return OpenPipe();
+  Pipe input{UniqueDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), UniqueDescriptor()};
+  if (!input.read.open()) return absl::ErrnoToStatus(errno, "cannot open /dev/null");
+  return input;
 }
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
@@ -100,8 +109,7 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildCom
   for (const auto* pipe : {&output, &errors, &exec_error}) {
     if (!pipe->ok()) return pipe->status();
   }
-  const UniqueDescriptor input(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!input.open()) return absl::ErrnoToStatus(errno, "cannot open /dev/null");
+  ASSIGN_OR_RETURN(Pipe input, OpenInput(command.fed));
   Prepared prepared{.executable = command.executable.c_str(),
                     .arguments = Pointers(command.arguments),
                     .environment = Pointers(command.environment),
@@ -109,7 +117,7 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildCom
                     .cpus = {},
                     .pinned = command.cpu.has_value(),
                     .parent = getpid(),
-                    .input = input.get(),
+                    .input = input.read.get(),
                     .output = output->write.get(),
                     .errors = errors->write.get(),
                     .exec_error = exec_error->write.get()};
@@ -131,10 +139,11 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildCom
     WaitFor(pid, 0, &wait_status);
     return absl::ErrnoToStatus(*error, absl::StrCat("cannot execute ", command.executable));
   }
-  SetNonBlocking(output->read);
-  SetNonBlocking(errors->read);
-  return std::unique_ptr<ChildProcess>(
-      new ChildProcess(pid, std::move(output->read), std::move(errors->read)));
+  for (const UniqueDescriptor* own : {&input.write, &output->read, &errors->read}) {
+    if (own->open()) SetNonBlocking(*own);
+  }
+  return std::unique_ptr<ChildProcess>(new ChildProcess(
+      pid, std::move(input.write), std::move(output->read), std::move(errors->read)));
 }
 
 ChildProcess::~ChildProcess() {

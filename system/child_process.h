@@ -24,12 +24,12 @@ struct ChildCommand {
   std::vector<std::string> environment = {};  // the whole of it, "NAME=value"
   std::vector<int> inherited = {};            // stay open under their numbers
   std::optional<int> cpu = {};                // the only core it may use
+  bool fed = false;                           // input() is its input, not /dev/null
 };
 
-// The child gets /dev/null as its input, a process group of its own (so that the
-// terminal's Ctrl-C reaches the parent alone) and no blocked signals. It is
-// killed when it is destroyed here, and by the kernel when the *thread* that
-// started it ends, however it ends.
+// The child gets a process group of its own (so that the terminal's Ctrl-C reaches the parent
+// alone) and no blocked signals. It is killed when it is destroyed here, and by the kernel when the
+// *thread* that started it ends, however it ends.
 //
 // Thread-compatible.
 class ChildProcess {
@@ -42,7 +42,8 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  // Non-blocking ends of pipes.
+  // Non-blocking ends of pipes; of its input only where it is fed.
+  UniqueDescriptor& input() { return input_; }
   UniqueDescriptor& output() { return output_; }
   UniqueDescriptor& errors() { return errors_; }
 
@@ -54,12 +55,14 @@ class ChildProcess {
   bool Stopped() const;
 
  private:
-  ChildProcess(pid_t pid, UniqueDescriptor output, UniqueDescriptor errors)
-      : pid_(pid), output_(std::move(output)), errors_(std::move(errors)) {}
+  ChildProcess(pid_t pid, UniqueDescriptor input, UniqueDescriptor output, UniqueDescriptor errors)
+      : pid_(pid),
+        input_(std::move(input)),
+        output_(std::move(output)),
+        errors_(std::move(errors)) {}
 
   const pid_t pid_;
-  UniqueDescriptor output_;
-  UniqueDescriptor errors_;
+  UniqueDescriptor input_, output_, errors_;
   std::optional<int> wait_status_;
 };
 

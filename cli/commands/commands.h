@@ -12,7 +12,9 @@
 
 namespace grapevine {
 
-// All nodes of an experiment on this machine.
+// What starts nodes on another host.
+void AddAgentCommand(CommandLine& line);
+// All nodes of an experiment, on this machine or several.
 void AddTrainCommand(CommandLine& line);
 // One process of a cluster.
 void AddNodeCommand(CommandLine& line);

@@ -35,7 +35,7 @@
 #include "node/discovery/discovery.h"
 #include "node/discovery/grpc_discovery.h"
 #include "node/identity/authentication.h"
-#include "node/launch/launcher.h"
+#include "node/launch/launch_variables.h"
 #include "node/node_session.h"
 #include "node/server/grpc_credentials.h"
 #include "run/checkpoint/checkpoint_directory.h"
@@ -346,7 +346,7 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   RETURN_IF_ERROR(CheckNode(config, options.rank));
   ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
   std::cout << node_text << "token: " << token.origin << "\n" << Opening(*experiment);
-  if (options.rank != 0) return absl::OkStatus();
+  if (options.rank != 0 || Launched()) return absl::OkStatus();  // a launcher sees to the directory
   return config.has_resume() ? CheckGoesOn(*experiment).status() : CheckRunDirectory(config);
 }
 
@@ -358,7 +358,7 @@ void AddNodeCommand(CommandLine& line) {
   DefineExperiment(
       command,
       FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Checkpoints",
-                      "Measurement", "Faults", "Time-outs", "Cluster", "Security"}),
+                      "Measurement", "Faults", "Time-outs", "Cluster", "Hosts", "Security"}),
       RunNode);
 }
 

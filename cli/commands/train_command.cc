@@ -22,6 +22,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/commands/sweep_command.h"
+#include "cli/commands/train_hosts.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"
 #include "cli/terminal/logging.h"
@@ -37,7 +38,9 @@
 #include "experiment/core/setting_checks.h"
 #include "experiment/real/node_device.h"
 #include "experiment/sweep/sweep_run.h"
+#include "node/launch/launch_variables.h"
 #include "node/launch/launcher.h"
+#include "node/launch/remote_hosts.h"
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/config/config_field.h"
 #include "run/config/config_file.h"
@@ -74,9 +77,11 @@ absl::StatusOr<Plan> MakePlan(const Config& config) {
 
 // What config.textproto leaves out because it is about this process.
 std::vector<std::string> NodeArguments(const Config& config, const std::string& run) {
+  // An agent knows where it has put the file.
+  const std::string file = HasHosts(config) ? "{config}" : ConfigPath(run);
   std::vector<std::string> arguments = {"grapevine",
                                         "node",
-                                        absl::StrCat("--config=", ConfigPath(run)),
+                                        absl::StrCat("--config=", file),
                                         absl::StrCat("--out=", run),
                                         absl::StrCat("--log-level=", config.log_level()),
                                         absl::StrCat("--log-format=", config.log_format())};
@@ -84,6 +89,15 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
   if (config.has_record()) arguments.push_back(absl::StrCat("--record=", config.record()));
   if (config.has_resume()) arguments.push_back(absl::StrCat("--resume=", config.resume()));
   if (config.has_profile()) arguments.push_back(absl::StrCat("--profile=", config.profile()));
+  if (!HasHosts(config)) return arguments;
+  if (config.has_tls_ca()) arguments.push_back(absl::StrCat("--tls-ca=", config.tls_ca()));
+  if (config.has_tls_cert()) arguments.push_back(absl::StrCat("--tls-cert=", config.tls_cert()));
+  if (config.has_tls_key()) arguments.push_back(absl::StrCat("--tls-key=", config.tls_key()));
+  if (config.has_tls_identity()) {
+    arguments.push_back(absl::StrCat("--tls-identity=", config.tls_identity()));
+  }
+  if (config.insecure()) arguments.push_back("--insecure");
+  if (config.overwrite()) arguments.push_back("--overwrite");
   return arguments;
 }
 
@@ -105,16 +119,26 @@ class RoleFolder {
   const std::string path_;
 };
 
-absl::Status LaunchNodes(const Config& config, bool role_moves, const std::string& run,
+absl::Status LaunchNodes(const Config& config, bool role_moves, const LockedFolder& folder,
                          ProgressDisplay& display) {
-  ASSIGN_OR_RETURN(const std::string token, DrawToken());
-  const RoleFolder role(run, role_moves);
+  const std::string& run = folder.path;
+  ASSIGN_OR_RETURN(const std::string token, TokenForNodes(config));
   std::map<std::string, std::string> environment = {{kTokenVariable, token}};
+  const std::vector<std::string> arguments = NodeArguments(config, run);
+  std::unique_ptr<RemoteHosts> hosts;
+  std::vector<std::string> names;
+  if (HasHosts(config)) {
+    ASSIGN_OR_RETURN(hosts, ConnectHosts(config, run, folder.lock->text(), arguments, environment));
+    role_moves = role_moves && hosts->share_run();
+    names = hosts->names();
+  }
+  const RoleFolder role(run, role_moves);
   if (role_moves) environment[kRoleVariable] = role.path();
   bool interrupted = false;
   std::optional<std::chrono::milliseconds> saving;
   if (SavesBeforeItEnds(config)) saving = kSavingPatience + kEndAfterSaving;
   return Launch({.plan = {.nodes = config.nodes(),
+                          .hosts = std::move(names),
                           .rendezvous_timeout = ResolvedTimeout(config.rendezvous_timeout()),
                           .finish_timeout = ResolvedTimeout(config.step_timeout()),
                           .saving_grace = saving,
@@ -122,10 +146,11 @@ absl::Status LaunchNodes(const Config& config, bool role_moves, const std::strin
                           .survives = GoesOnWithoutTheLost(config),
                           .role_moves = role_moves,
                           .max_restarts = BeginsAgain(config) ? 0 : config.max_restarts()},
-                 .arguments = NodeArguments(config, run),
+                 .arguments = arguments,
                  .join_arguments = {"--join"},
                  .environment = environment,
-                 .hears_nodes = config.chaos_size() > 0 || GoesOnWithoutTheLost(config)},
+                 .hears_nodes = config.chaos_size() > 0 || GoesOnWithoutTheLost(config),
+                 .hosts = hosts.get()},
                 {.on_line =
                      [&](Rank rank, bool errors, std::string_view line) {
                        // Said once, by the launcher, instead of by every node.
@@ -141,7 +166,7 @@ absl::Status LaunchNodes(const Config& config, bool role_moves, const std::strin
 }
 
 // A reader that stalls, or disappears, holds up neither the nodes nor the launcher.
-absl::Status RunNodes(const Config& config, const Plan& plan, const std::string& run) {
+absl::Status RunNodes(const Config& config, const Plan& plan, const LockedFolder& folder) {
   const bool json = config.log_format() == "json";
   const auto note = [json](int64_t dropped) { return DroppedLines(dropped, json); };
   BackgroundWriter out(STDOUT_FILENO, "the standard output", note);
@@ -151,16 +176,17 @@ absl::Status RunNodes(const Config& config, const Plan& plan, const std::string&
     ProgressDisplay display(
         TerminalOptions(plan.goal, json), [&](std::string text) { out.Write(std::move(text)); },
         [&](std::string text) { errors.Write(std::move(text)); });
-    status = LaunchNodes(config, plan.role_moves, run, display);
+    status = LaunchNodes(config, plan.role_moves, folder, display);
   }
   const absl::Status written = AsOutputStatus(out.Drain());
   return status.ok() ? written : status;
 }
 
 // Until it is over, or has begun again as often as it may.
-absl::Status RunToTheEnd(Config config, const Plan& plan, const std::string& run) {
+absl::Status RunToTheEnd(Config config, const Plan& plan, const LockedFolder& folder) {
+  const std::string& run = folder.path;
   for (int restart = 1;; ++restart) {
-    const absl::Status status = RunNodes(config, plan, run);
+    const absl::Status status = RunNodes(config, plan, folder);
     const std::optional<Round> round = RoundToGoOnAfter(run, plan.rounds, status);
     const bool again = BeginsAgain(config) && FailureOf(status) == Failure::kPeerLost &&
                        restart <= config.max_restarts();
@@ -174,6 +200,19 @@ absl::Status RunToTheEnd(Config config, const Plan& plan, const std::string& run
   }
 }
 
+// Whether nodes could begin there, for a dry run.
+absl::Status TryHosts(const Config& config) {
+  if (!HasHosts(config)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string token, TokenForNodes(config));
+  const std::string run = config.has_out() ? config.out() : DefaultRunPath(config, absl::Now());
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<RemoteHosts> hosts,
+      ConnectHosts(config, "", "", NodeArguments(config, run), {{kTokenVariable, token}}));
+  std::cout << hosts->count() << (hosts->count() == 1 ? " host is" : " hosts are")
+            << " ready; rank 0 runs on " << hosts->first_name() << "\n";
+  return absl::OkStatus();
+}
+
 absl::Status TrainOne(const Config& config, bool dry_run) {
   RETURN_IF_ERROR(CheckOnRealNodes(config));
   RETURN_IF_ERROR(CheckDevice(config));
@@ -181,6 +220,7 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   RETURN_IF_ERROR(CheckRecordings(config));
   if (dry_run) {
     std::cout << plan.header;
+    RETURN_IF_ERROR(TryHosts(config));
     return config.has_resume() ? absl::OkStatus() : CheckRunDirectory(config);
   }
   ASSIGN_OR_RETURN(const LockedFolder locked, RunDirectoryFor(config, absl::Now()));
@@ -189,7 +229,7 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   RETURN_IF_ERROR(WriteOutputFile(ConfigPath(run), ConfigFileText(config)));
   std::cout << plan.header << "run directory: " << run << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
-  RETURN_IF_ERROR(RunToTheEnd(config, plan, run));
+  RETURN_IF_ERROR(RunToTheEnd(config, plan, locked));
   ASSIGN_OR_RETURN(const std::string closing, Closing(config, run));
   std::cout << closing << std::flush;
   return absl::OkStatus();
@@ -241,8 +281,9 @@ absl::Status TrainSweep(const std::vector<SweepCell>& cells, bool dry_run) {
   return absl::OkStatus();
 }
 
-absl::Status Train(const std::vector<SweepCell>& cells, bool dry_run) {
-  for (const SweepCell& cell : cells) {
+absl::Status Train(std::vector<SweepCell>& cells, bool dry_run) {
+  for (SweepCell& cell : cells) {
+    RETURN_IF_ERROR(SettleHosts(&cell.resolved));
     RETURN_IF_ERROR(ValidateForRealNodes(cell.resolved));
   }
   RETURN_IF_ERROR(CheckCheckpoints(cells));
@@ -254,16 +295,18 @@ absl::Status Train(const std::vector<SweepCell>& cells, bool dry_run) {
 }  // namespace
 
 void AddTrainCommand(CommandLine& line) {
-  Command command = line.AddCommand("train", "train with all nodes as processes of this machine");
+  Command command = line.AddCommand(
+      "train", "train with all nodes as processes, of this machine or of several hosts");
   command.SetFooter(
       std::string(kListHelp) +
       "Examples:\n"
       "  grapevine train -n 8 --topology=ring --data=mnist:DIR --epochs=3\n"
       "  grapevine train -n 4 --model=phantom:100MB --compute=50ms --rounds=20 --slow=2:3\n"
+      "  grapevine train -H node1:4,node2:4 --insecure --topology=torus --data=mnist:DIR\n"
       "  grapevine train -n 4 --data=mnist:DIR --batch=16,64 --lr=0.05,0.2 --out=runs/batches");
   DefineSweep(command,
               FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Checkpoints",
-                              "Measurement", "Faults", "Time-outs"}),
+                              "Measurement", "Faults", "Time-outs", "Hosts", "Launch", "Security"}),
               Train);
 }
 

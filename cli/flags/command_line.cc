@@ -213,6 +213,8 @@ Flag Command::AddSwitch(const FlagText& text) {
   return Flag(Declared(app_->add_flag(text.names)->description(text.help), text));
 }
 
+void Command::Hide() { app_->group(""); }
+
 void Command::SetFooter(const std::string& text) { app_->footer(text); }
 
 void Command::OnChosen(std::function<absl::Status()> body) {

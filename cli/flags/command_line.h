@@ -74,6 +74,8 @@ class Command {
   // A flag without a value, read with given(), or with values() if it can be negated.
   Flag AddSwitch(const FlagText& text);
 
+  // Leaves it out of the program's help: no person types it.
+  void Hide();
   // The end of the help: examples.
   void SetFooter(const std::string& text);
   // Runs `body` when this command is chosen. Its error is printed after the command's name, and

@@ -9,7 +9,7 @@
 #include "base/registry.h"
 #include "base/status.h"
 #include "experiment/core/spec_help.h"
-#include "node/launch/launcher.h"
+#include "node/launch/launch_variables.h"
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/config/config_field.h"
 #include "run/config/token_source.h"

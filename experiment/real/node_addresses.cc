@@ -26,14 +26,6 @@ std::optional<Sourced<T>> Given(bool has, T value, const Origin& origin) {
   return Sourced<T>{std::move(value), origin.where};
 }
 
-absl::StatusOr<std::optional<Sourced<HostSlots>>> GivenHosts(const ResolvedConfig& resolved) {
-  const Config& config = resolved.config;
-  if (!config.has_hostfile() && !config.has_hosts()) return std::nullopt;
-  ASSIGN_OR_RETURN(HostSlots slots, config.has_hostfile() ? ReadHostfile(config.hostfile())
-                                                          : ParseHostList(config.hosts()));
-  return Sourced<HostSlots>{std::move(slots), config.has_hostfile() ? "--hostfile" : "--hosts"};
-}
-
 constexpr char kFlag[] = "--coordinator";
 
 // What --coordinator says in place of --master-addr; none if it names a store.
@@ -85,6 +77,13 @@ std::string BeyondLoopback(const NodeAddresses& addresses) {
 
 }  // namespace
 
+absl::StatusOr<std::optional<Sourced<HostSlots>>> GivenHosts(const Config& config) {
+  if (!config.has_hostfile() && !config.has_hosts()) return std::nullopt;
+  ASSIGN_OR_RETURN(HostSlots slots, config.has_hostfile() ? ReadHostfile(config.hostfile())
+                                                          : ParseHostList(config.hosts()));
+  return Sourced<HostSlots>{std::move(slots), config.has_hostfile() ? "--hostfile" : "--hosts"};
+}
+
 absl::StatusOr<CoordinatorPlace> PlaceOfCoordinator(const Config& config, bool launched) {
   if (launched || !config.has_coordinator()) return CoordinatorAt{};
   if (config.has_master_addr()) {
@@ -101,7 +100,7 @@ absl::StatusOr<CoordinatorPlace> PlaceOfCoordinator(const Config& config, bool l
 
 absl::StatusOr<NodeIdentity> IdentifyNode(const CoordinatorPlace& place, ResolvedConfig* resolved) {
   Config& config = resolved->config;
-  ASSIGN_OR_RETURN(std::optional<Sourced<HostSlots>> hosts, GivenHosts(*resolved));
+  ASSIGN_OR_RETURN(std::optional<Sourced<HostSlots>> hosts, GivenHosts(config));
   std::optional<Sourced<std::string>> master = NamedMaster(place);
   if (!master) {
     master = Given<std::string>(config.has_master_addr(), config.master_addr(),

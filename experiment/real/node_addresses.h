@@ -3,6 +3,7 @@
 #ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_ADDRESSES_H_
 #define GRAPEVINE_EXPERIMENT_REAL_NODE_ADDRESSES_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -18,6 +19,10 @@ namespace grapevine {
 // --coordinator, or nowhere in particular if there is none, or `launched` by a program that knows
 // rank 0's address. kUsage if it contradicts --master-addr or --master-port.
 absl::StatusOr<CoordinatorPlace> PlaceOfCoordinator(const Config& config, bool launched);
+
+// The hosts of --hostfile or --hosts, by rank, with the flag that names them; none if neither is
+// given. kInput or kUsage.
+absl::StatusOr<std::optional<Sourced<HostSlots>>> GivenHosts(const Config& config);
 
 // Determines rank, world size and rank 0's address from the configuration and this process's
 // environment (node/identity/identity.h), records them in the configuration with their origins,

@@ -205,6 +205,12 @@ absl::StatusOr<HostSlots> ParseHostList(std::string_view list) {
   return slots;
 }
 
+bool IsThisMachine(std::string_view host, const std::vector<std::string>& own_names) {
+  return IsLoopback(host) || std::ranges::any_of(own_names, [host](const std::string& name) {
+           return absl::EqualsIgnoreCase(name, std::string(host));
+         });
+}
+
 absl::StatusOr<std::vector<std::string>> ExpandSlurmNodelist(std::string_view list) {
   std::vector<std::string> hosts;
   for (const std::string_view item : Items(list)) {
@@ -364,7 +370,8 @@ class Resolver {
     std::vector<Rank> own;
     const HostSlots& slots = options_.hosts->value;
     for (size_t rank = 0; rank < slots.size(); ++rank) {
-      if (IsThisMachine(slots[rank].host)) own.push_back(static_cast<Rank>(rank));
+      if (IsThisMachine(slots[rank].host, options_.own_names))
+        own.push_back(static_cast<Rank>(rank));
     }
     if (own.empty()) {
       return UsageError(absl::StrCat(options_.hosts->origin, " does not list this machine (",
@@ -385,12 +392,6 @@ class Resolver {
     }
     identity_.rank = {own[local], options_.hosts->origin};
     return absl::OkStatus();
-  }
-
-  bool IsThisMachine(const std::string& host) const {
-    return IsLoopback(host) ||
-           std::any_of(options_.own_names.begin(), options_.own_names.end(),
-                       [&](const std::string& name) { return absl::EqualsIgnoreCase(name, host); });
   }
 
   absl::Status FindMaster() {

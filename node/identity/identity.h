@@ -51,6 +51,9 @@ absl::StatusOr<HostSlots> ParseHostList(std::string_view list);
 
 inline constexpr size_t kMaxHostSlots = 65536;
 
+// Whether a host of such a list is this machine, which has `own_names`.
+bool IsThisMachine(std::string_view host, const std::vector<std::string>& own_names);
+
 // All hosts in order; leading zeros are kept, several brackets multiply, the last one varying
 // fastest, as `scontrol show hostnames` does. kUsage for anything malformed or beyond
 // kMaxSlurmHosts.

@@ -20,6 +20,7 @@ namespace {
 
 // The lower the weight, the more this end explains.
 int Weight(const ChildEnd& end) {
+  if (!end.lost.empty()) return end.signalled ? 2 : 0;
   if (end.wait_status == 0) return 5;
   if (WIFSIGNALED(end.wait_status)) return end.signalled ? 2 : 0;
   if (end.signalled) return 4;
@@ -37,6 +38,27 @@ const char* Remedy(int signal) {
                            : "";
 }
 
+bool EndedWell(const ChildEnd& end) { return end.wait_status == 0 && end.lost.empty(); }
+
+// "process 123 on node2".
+std::string ProcessText(pid_t process, std::string_view host) {
+  return absl::StrCat("process ", process, host.empty() ? "" : " on ", std::string(host));
+}
+
+// All of a host that are lost with it are, for the same reason.
+absl::Status LostWithItsHost(std::span<const ChildEnd> ends, const ChildEnd& cause) {
+  std::vector<Rank> there;
+  for (const ChildEnd& end : ends) {
+    if (!end.lost.empty() && end.host == cause.host) there.push_back(end.rank);
+  }
+  std::ranges::sort(there);
+  return WithFailure(
+      absl::AbortedError(absl::StrCat(
+          there.size() == 1 ? "rank " : "ranks ", absl::StrJoin(there, ", "),
+          there.size() == 1 ? " is" : " are", " lost with ", cause.host, ", which ", cause.lost)),
+      Failure::kPeerLost);
+}
+
 // All who hear of a verdict end with its code, in any order: none of them is to be blamed alone.
 absl::Status EndedAlike(std::span<const ChildEnd> ends, const ChildEnd& cause) {
   std::vector<Rank> alike;
@@ -49,8 +71,8 @@ absl::Status EndedAlike(std::span<const ChildEnd> ends, const ChildEnd& cause) {
   const int code = WEXITSTATUS(cause.wait_status);
   const std::string text =
       alike.size() == 1
-          ? absl::StrCat("rank ", cause.rank, " (process ", cause.pid, ") ended with exit code ",
-                         code, "; its last lines say why")
+          ? absl::StrCat("rank ", cause.rank, " (", ProcessText(cause.pid, cause.host),
+                         ") ended with exit code ", code, "; its last lines say why")
           : absl::StrCat("ranks ", absl::StrJoin(alike, ", "), " ended with exit code ", code,
                          "; their last lines say why");
   return WithFailure(absl::AbortedError(text), FailureFromNumber(code));
@@ -93,9 +115,11 @@ absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by) {
   const auto cause =
       std::min_element(ends.begin(), ends.end(),
                        [](const ChildEnd& a, const ChildEnd& b) { return Weight(a) < Weight(b); });
-  if (cause == ends.end() || cause->wait_status == 0) return absl::OkStatus();
+  if (cause == ends.end() || EndedWell(*cause)) return absl::OkStatus();
   if (interrupted_by != 0) return Interrupted(ends, interrupted_by);
-  const std::string who = absl::StrCat("rank ", cause->rank, " (process ", cause->pid, ")");
+  if (!cause->lost.empty()) return LostWithItsHost(ends, *cause);
+  const std::string who =
+      absl::StrCat("rank ", cause->rank, " (", ProcessText(cause->pid, cause->host), ")");
   if (WIFSIGNALED(cause->wait_status) && cause->signalled) {
     return WithFailure(
         absl::AbortedError(absl::StrCat(who,
@@ -113,6 +137,7 @@ absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by) {
 }
 
 Failure FailureOfEnd(const ChildEnd& end) {
+  if (!end.lost.empty()) return Failure::kPeerLost;
   if (end.wait_status == 0) return Failure::kNone;
   if (WIFSIGNALED(end.wait_status)) return Failure::kPeerLost;
   return FailureFromNumber(WEXITSTATUS(end.wait_status));
@@ -128,6 +153,23 @@ std::optional<Rank> LaunchPlan::next() const {
 }
 
 void LaunchPlan::OnStarted(pid_t process) { children_.push_back({.process = process}); }
+
+void LaunchPlan::OnRunning(Rank rank, pid_t process) {
+  children_[static_cast<size_t>(rank)].process = process;
+}
+
+void LaunchPlan::OnNotStarted(Rank rank, const absl::Status& why, Time now) {
+  children_[static_cast<size_t>(rank)].ended = true;
+  ends_.push_back(EndOf(rank, 0));
+  OnFailure(absl::Status(why.code(), absl::StrCat("rank ", rank, ": ", why.message())), now);
+}
+
+ChildEnd LaunchPlan::EndOf(Rank rank, int wait_status) const {
+  const Child& child = children_[static_cast<size_t>(rank)];
+  ChildEnd end{rank, child.process, wait_status, child.signalled, child.joined};
+  if (!options_.hosts.empty()) end.host = options_.hosts[static_cast<size_t>(rank)];
+  return end;
+}
 
 std::optional<Rank> LaunchPlan::next_restart(Time now) const {
   const auto due = std::ranges::find_if(
@@ -161,7 +203,7 @@ bool LaunchPlan::deserted() const {
 void LaunchPlan::PlanRestart(Child& child, Time now) {
   // Rank 0 begins a run, and comes into one only where its role can have moved.
   const bool may_come = &child != &children_.front() || options_.role_moves;
-  if (!restarts() || !may_come) return;
+  if (!restarts() || !may_come || !ends_.back().lost.empty()) return;
   // One that was to hand it the model may have been lost meanwhile.
   const bool could_not_come_in =
       FailureOfEnd(ends_.back()) == Failure::kPeerLost && WIFEXITED(ends_.back().wait_status);
@@ -227,19 +269,31 @@ bool LaunchPlan::Survives(const ChildEnd& end) const {
 }
 
 void LaunchPlan::OnEnded(Rank rank, int wait_status, Time now) {
+  OnEnd(EndOf(rank, wait_status), now);
+}
+
+void LaunchPlan::OnLost(Rank rank, std::string_view why, Time now) {
+  ChildEnd end = EndOf(rank, 0);
+  end.lost = why;
+  OnEnd(std::move(end), now);
+}
+
+void LaunchPlan::OnEnd(ChildEnd end, Time now) {
+  const Rank rank = end.rank;
   Child& child = children_[static_cast<size_t>(rank)];
   child.ended = true;
-  ends_.push_back({rank, child.process, wait_status, child.signalled, child.joined});
-  if (wait_status != 0 && Survives(ends_.back())) {
+  const bool well = EndedWell(end);
+  ends_.push_back(std::move(end));
+  if (!well && Survives(ends_.back())) {
     PlanRestart(child, now);
     if (deserted() && !over()) OnFailure(Deserted(), now);
     return;
   }
-  if (wait_status != 0 && !begun_ && options_.survives && rank != 0) {
+  if (!well && !begun_ && options_.survives && rank != 0) {
     PlanRestart(child, now);
     if (child.restart_at != kNever) return;  // they wait for it
   }
-  if (wait_status != 0) {
+  if (!well) {
     BeginEnd(After(now, options_.grace));
   } else if (awaiting_port()) {
     OnFailure(absl::InternalError("rank 0 ended before it reported its port"), now);
@@ -307,8 +361,7 @@ absl::Status LaunchPlan::Outcome() const {
     return Interrupted(ends_, interrupted_by_);
   }
   // Where rank 0 has ended well, the run has; or any other, where its role moves.
-  const auto ended_well = [](const ChildEnd& end) { return end.wait_status == 0; };
-  const bool counts_all = options_.role_moves && std::ranges::none_of(ends_, ended_well);
+  const bool counts_all = options_.role_moves && std::ranges::none_of(ends_, EndedWell);
   std::vector<ChildEnd> counted;
   std::ranges::copy_if(ends_, std::back_inserter(counted),
                        [&](const ChildEnd& end) { return counts_all || !Survives(end); });
@@ -358,8 +411,8 @@ void LaunchPlan::Give(Rank rank, int signal, std::string_view why) {
   child.killed = signal == SIGKILL;
   Order order{.rank = rank, .signal = signal};
   if (!why.empty()) {
-    order.why = absl::StrCat("rank ", rank, " (process ", child.process, ") ", std::string(why),
-                             ", and is killed");
+    order.why = absl::StrCat("rank ", rank, " (", ProcessText(child.process, EndOf(rank, 0).host),
+                             ") ", std::string(why), ", and is killed");
   }
   orders_.push_back(std::move(order));
 }

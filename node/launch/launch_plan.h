@@ -27,9 +27,11 @@ namespace grapevine {
 struct ChildEnd {
   Rank rank;
   pid_t pid;
-  int wait_status;      // waitpid's
-  bool signalled;       // the launcher had told it to end
-  bool joined = false;  // it had been started in the place of another
+  int wait_status;        // waitpid's
+  bool signalled;         // the launcher had told it to end
+  bool joined = false;    // it had been started in the place of another
+  std::string host = {};  // where it ran; empty: on this machine
+  std::string lost = {};  // why nobody knows how it ended: its host cannot be reached
 };
 
 // OK when all ended with 0; kInterrupted or kTerminated when they did not and the user's signal (0:
@@ -47,6 +49,8 @@ absl::Status Interrupted(std::span<const ChildEnd> ends, int signal);
 
 struct LaunchPlanOptions {
   Rank nodes = 1;
+  // By rank, where it runs; empty: all on this machine.
+  std::vector<std::string> hosts = {};
   // How long rank 0 may take to say where it listens, which the others must know.
   std::chrono::milliseconds rendezvous_timeout{60000};
   // From the first success to SIGTERM for the rest: they have trained, and may still be writing.
@@ -85,12 +89,16 @@ class LaunchPlan {
 
   LaunchPlan(const LaunchPlanOptions& options, Time now);
 
-  // The rank to start now, if any; OnStarted or OnFailure must follow.
+  // The rank to start now, if any; OnStarted must follow.
   std::optional<Rank> next() const;
-  void OnStarted(pid_t process);
+  // It is being started; as which process may be known later.
+  void OnStarted(pid_t process = 0);
   // The rank in whose place another process is to start now, if any; likewise.
   std::optional<Rank> next_restart(Time now) const;
-  void OnRestarted(Rank rank, pid_t process);
+  void OnRestarted(Rank rank, pid_t process = 0);
+  void OnRunning(Rank rank, pid_t process);
+  // It could not be started, which ends the launch.
+  void OnNotStarted(Rank rank, const absl::Status& why, Time now);
   // Rank 0 said where it listens.
   void OnListening() { listening_ = true; }
 
@@ -109,6 +117,8 @@ class LaunchPlan {
   void OnCameIn(Rank rank);
   // A child has ended with waitpid's status.
   void OnEnded(Rank rank, int wait_status, Time now);
+  // Its host cannot be reached any more.
+  void OnLost(Rank rank, std::string_view why, Time now);
 
   // What is due at `now`; each order once.
   std::vector<Order> Due(Time now);
@@ -141,6 +151,8 @@ class LaunchPlan {
   std::chrono::milliseconds SignalGrace() const;
   // Whether the user's signal, which is not the first, says nothing new.
   bool Echoes(int signal, Time now) const;
+  ChildEnd EndOf(Rank rank, int wait_status) const;
+  void OnEnd(ChildEnd end, Time now);
   // Another process is to take the place of this child, which is lost.
   void PlanRestart(Child& child, Time now);
   bool restarts() const { return !ending() && finished_ == kNever; }

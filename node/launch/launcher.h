@@ -1,4 +1,4 @@
-// All nodes of a run as processes of this machine.
+// All nodes of a run as processes, of this machine or of several.
 //
 // Rank 0 starts first, binds a port that the system chooses and writes it to the descriptor that
 // GRAPEVINE_PORT_FD names; the others then start with it as their MASTER_PORT: no port is guessed.
@@ -8,7 +8,8 @@
 // then they are terminated, then killed (at once if they are stopped). SIGINT, SIGTERM and SIGHUP
 // (unless it was ignored when this process started, as under nohup) are passed on; children that
 // have not ended after the grace period, or at a second signal, are killed. When this process
-// itself is killed, the kernel kills the children. node/launch/launch_plan decides all that.
+// itself is killed, the kernel kills the children, and agents those on other hosts.
+// node/launch/launch_plan decides all that.
 #ifndef GRAPEVINE_NODE_LAUNCH_LAUNCHER_H_
 #define GRAPEVINE_NODE_LAUNCH_LAUNCHER_H_
 
@@ -20,27 +21,15 @@
 
 #include "absl/status/status.h"
 #include "base/ids.h"
+#include "node/identity/host_address.h"
 #include "node/launch/launch_plan.h"
+#include "node/launch/remote_hosts.h"
 
 namespace grapevine {
 
-// Set in the environment of a node by the launcher, which speaks for it.
-inline constexpr char kLaunchedVariable[] = "GRAPEVINE_LAUNCHED";
-// For rank 0: the descriptors to which it writes its port and its progress. Where its role moves
-// (LaunchPlanOptions), every node has the latter.
-inline constexpr char kPortDescriptorVariable[] = "GRAPEVINE_PORT_FD";
-inline constexpr char kProgressDescriptorVariable[] = "GRAPEVINE_PROGRESS_FD";
-// For every node, where the launcher hears it (LaunchOptions::hears_nodes): it says that it has
-// come into the run, which has begun or is under way, in a line "in RANK"; asks to be stopped for a
-// while, "RANK NANOSECONDS"; or, before it kills itself, to be started again after a while, "back
-// RANK NANOSECONDS".
-inline constexpr char kLauncherDescriptorVariable[] = "GRAPEVINE_LAUNCHER_FD";
-
-// For every node, where it is set: the folder in which rank 0's role is kept.
-inline constexpr char kRoleVariable[] = "GRAPEVINE_ROLE_FOLDER";
-
 struct LaunchOptions {
   LaunchPlanOptions plan;
+  // Of nodes on this machine.
   std::string executable = "/proc/self/exe";
   std::vector<std::string> arguments;  // the same for all, with the program's name first
   // Added to those of a child that is started in the place of one that is lost.
@@ -54,6 +43,8 @@ struct LaunchOptions {
   // Nodes say when they have come into the run, and may ask to be stopped (SIGSTOP) for a while,
   // and go on afterwards (SIGCONT); or to be started again.
   bool hears_nodes = false;
+  // Where the nodes run, all of them; none: on this machine. Outlives the launch.
+  RemoteHosts* hosts = nullptr;
 };
 
 struct LaunchSinks {

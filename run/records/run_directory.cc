@@ -50,8 +50,8 @@ absl::Status IsBeingWritten(const std::string& folder) {
 
 }  // namespace
 
-RunLock::RunLock(std::string path, std::optional<FileLock> lock)
-    : path_(std::move(path)), lock_(std::move(lock)) {}
+RunLock::RunLock(std::string path, std::optional<FileLock> lock, std::string text)
+    : path_(std::move(path)), lock_(std::move(lock)), text_(std::move(text)) {}
 
 // Before it is released, so that nobody removes the next one's.
 RunLock::~RunLock() {
@@ -64,13 +64,14 @@ absl::StatusOr<std::unique_ptr<const RunLock>> RunLock::Take(const std::string& 
   absl::StatusOr<FileLock> lock = FileLock::Take(path, std::chrono::steady_clock::now());
   if (absl::IsDeadlineExceeded(lock.status())) return IsBeingWritten(folder);
   if (absl::IsUnimplemented(lock.status())) {
-    return std::unique_ptr<const RunLock>(new RunLock(std::move(path), std::nullopt));
+    return std::unique_ptr<const RunLock>(new RunLock(std::move(path), std::nullopt, ""));
   }
   RETURN_IF_ERROR(AsOutputStatus(lock.status()));
-  std::unique_ptr<const RunLock> held(new RunLock(path, *std::move(lock)));
+  std::unique_ptr<const RunLock> held(
+      new RunLock(path, *std::move(lock), absl::StrCat(Myself(now), "\n")));
   // Into the file that is locked, not in its place.
   std::ofstream file(path);
-  file << Myself(now) << std::endl;
+  file << held->text() << std::flush;
   if (!file) return OutputError(absl::StrCat("cannot write ", path));
   return held;
 }

@@ -41,14 +41,17 @@ class RunLock {
   static absl::StatusOr<std::unique_ptr<const RunLock>> Take(const std::string& folder,
                                                              absl::Time now);
   ~RunLock();
+  // What its file says: who sees the same in it sees this folder. Empty where there is none.
+  const std::string& text() const { return text_; }
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
  private:
-  RunLock(std::string path, std::optional<FileLock> lock);
+  RunLock(std::string path, std::optional<FileLock> lock, std::string text);
 
   const std::string path_;
   const std::optional<FileLock> lock_;
+  const std::string text_;
 };
 
 // One that this process alone writes, until it lets go of the lock.

@@ -542,6 +542,58 @@ TEST(LaunchPlan, WhoWasStartedAgainBeforeTheRunBeganIsInItAsOthersAre) {
   EXPECT_EQ(plan.next_restart(At(6000)), 0);
 }
 
+// Nobody knows how its nodes ended, and nobody can be started there.
+TEST(LaunchPlan, AHostThatIsLostTakesItsNodesWithIt) {
+  const std::vector<std::string> hosts = {"node1", "node2", "node2"};
+  LaunchPlan plan({.nodes = 3, .hosts = hosts, .survives = true, .max_restarts = 9}, kStart);
+  plan.OnStarted(10);
+  plan.OnListening();
+  for (const Rank rank : {1, 2}) plan.OnStarted(10 + rank);
+  for (const Rank rank : {0, 1, 2}) plan.OnCameIn(rank);
+  for (const Rank rank : {1, 2}) plan.OnLost(rank, "hung up", At(100));
+  EXPECT_TRUE(SignalsAt(plan, At(60000)).empty()) << "rank 0 goes on";
+  EXPECT_EQ(plan.next_restart(At(60000)), std::nullopt);
+  plan.OnEnded(0, 0, At(60000));
+  EXPECT_TRUE(plan.over());
+  EXPECT_TRUE(plan.Outcome().ok());
+
+  LaunchPlan together({.nodes = 3, .hosts = hosts}, kStart);
+  together.OnStarted(10);
+  together.OnListening();
+  for (const Rank rank : {1, 2}) together.OnStarted(10 + rank);
+  for (const Rank rank : {2, 1}) together.OnLost(rank, "hung up", At(100));
+  EXPECT_EQ(SignalsAt(together, At(10100)), (std::vector<std::pair<Rank, int>>{{0, SIGTERM}}));
+  together.OnEnded(0, Exited(6), At(10200));
+  EXPECT_EQ(together.Outcome().message(), "ranks 1, 2 are lost with node2, which hung up");
+  EXPECT_EQ(FailureOf(together.Outcome()), Failure::kPeerLost);
+}
+
+TEST(LaunchPlan, OneThatCannotBeStartedEndsTheLaunch) {
+  LaunchPlan plan({.nodes = 3}, kStart);
+  plan.OnStarted(10);
+  plan.OnListening();
+  plan.OnStarted();
+  plan.OnNotStarted(1, absl::UnavailableError("no such program"), At(100));
+  EXPECT_EQ(plan.next(), std::nullopt);
+  EXPECT_EQ(SignalsAt(plan, At(100)), (std::vector<std::pair<Rank, int>>{{0, SIGTERM}}));
+  plan.OnEnded(0, Exited(143), At(200));
+  EXPECT_TRUE(plan.over());
+  EXPECT_EQ(plan.Outcome().message(), "rank 1: no such program");
+}
+
+TEST(LaunchPlan, WhoRunsElsewhereIsNamedWithItsHost) {
+  LaunchPlan plan({.nodes = 2, .hosts = {"node1", "node2"}}, kStart);
+  plan.OnStarted();
+  plan.OnRunning(0, 10);
+  plan.OnListening();
+  plan.OnStarted();
+  plan.OnRunning(1, 11);
+  plan.OnEnded(1, Killed(SIGKILL), At(100));
+  plan.OnEnded(0, Exited(6), At(200));
+  EXPECT_THAT(std::string(plan.Outcome().message()),
+              HasSubstr("rank 1 (process 11 on node2) was killed by signal 9"));
+}
+
 TEST(LaunchPlan, AnotherProcessTakesThePlaceOfOneThatIsLostAtMostSoOften) {
   LaunchPlan plan = TwoThatSurvive(1);
   plan.OnEnded(1, Killed(SIGKILL), At(100));

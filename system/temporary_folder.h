@@ -1,0 +1,33 @@
+// A folder for files that last no longer than their user.
+#ifndef GRAPEVINE_SYSTEM_TEMPORARY_FOLDER_H_
+#define GRAPEVINE_SYSTEM_TEMPORARY_FOLDER_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace grapevine {
+
+// Readable by this user alone, in the system's place for temporary files (TMPDIR). Removed with
+// everything in it on destruction. Thread-compatible.
+class TemporaryFolder {
+ public:
+  // Errors name the folder and the reason.
+  static absl::StatusOr<std::unique_ptr<const TemporaryFolder>> Make();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+
+  const std::string path_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SYSTEM_TEMPORARY_FOLDER_H_
