@@ -1,13 +1,16 @@
 #include "report/sweep_table.h"
 
-#include <optional>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/units.h"
 #include "report/table.h"
 
 namespace grapevine {
+
+std::optional<double> TimeOf(const Summary& summary) {
+  return summary.simulated_time_s ? summary.simulated_time_s : summary.wall_time_s;
+}
+
 namespace {
 
 using Cells = std::vector<std::string>;
@@ -15,11 +18,6 @@ using Cells = std::vector<std::string>;
 template <typename T>
 std::string Number(const std::optional<T>& value) {
   return value ? absl::StrCat(*value) : "";
-}
-
-// A simulated run has its own clock.
-std::optional<double> TimeOf(const Summary& summary) {
-  return summary.simulated_time_s ? summary.simulated_time_s : summary.wall_time_s;
 }
 
 std::optional<double> SecondsPerRound(const Summary& summary) {

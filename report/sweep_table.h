@@ -2,6 +2,7 @@
 #ifndef GRAPEVINE_REPORT_SWEEP_TABLE_H_
 #define GRAPEVINE_REPORT_SWEEP_TABLE_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,9 @@ struct SweepRow {
   std::vector<std::pair<std::string, std::string>> coordinates;
   absl::StatusOr<Summary> summary;
 };
+
+// In seconds: of the simulated cluster's clock, or of this world's; none if it was not measured.
+std::optional<double> TimeOf(const Summary& summary);
 
 // A header and one line per cell (RFC 4180). Columns: the coordinates (by its flag one that a
 // result is called like: --rounds), rounds, epochs, simulated_time_s or, of real nodes,

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "cli/terminal/progress.h"
 #include "report/sweep_table.h"
+#include "report/sweep_winners.h"
 #include "run/config/config_field.h"
 #include "run/config/resolved_config.h"
 #include "run/records/run_directory.h"
@@ -112,7 +113,7 @@ absl::Status CarryOutCells(const std::vector<SweepCell>& cells, SweepRunOptions 
   std::vector<SweepRow> rows;
   for (size_t i = 0; i < cells.size(); ++i) rows.push_back({cells[i].coordinates, summaries[i]});
   RETURN_IF_ERROR(WriteSweepTables(options.directory, SweepCsv(rows), SweepText(rows)));
-  std::cout << SweepText(rows) << "table: " << SweepCsvPath(options.directory) << std::endl;
+  std::cout << SweepText(rows) << SweepWinners(rows) << "table: " << SweepCsvPath(options.directory) << std::endl;
   if (std::ranges::none_of(summaries, Failed)) return absl::OkStatus();
   return *options.interrupted ? InterruptedSweep(cells, summaries, options.directory)
                               : SweepStatus(cells, summaries);

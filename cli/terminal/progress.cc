@@ -34,7 +34,7 @@ std::string Bar(const RunMetrics& metrics, const ProgressGoal& goal, int cells) 
 
 std::string Remaining(const RunMetrics& metrics, const ProgressGoal& goal) {
   const double share = Share(metrics, goal);
-  if (share <= 0) return "";
+  if (share <= 0 || share >= 1) return "";
   return absl::StrCat("  ETA ", HumanDuration(metrics.time_s * (1 - share) / share));
 }
 
@@ -152,7 +152,7 @@ void SweepProgress::OnDone(size_t cells, double cost, double seconds) {
   const double elapsed = Seconds(std::chrono::steady_clock::now() - begin_);
   out_ << (options_.live ? "\r\033[K" : "")
        << absl::StrFormat("%d/%d cells  %s", done_, all, HumanDuration(elapsed));
-  if (ran_cost_ > 0) out_ << "  ETA " << HumanDuration(SecondsLeft());
+  if (ran_cost_ > 0 && done_ < all) out_ << "  ETA " << HumanDuration(SecondsLeft());
   if (!options_.live) out_ << "\n";
   out_.flush();
 }
