@@ -97,8 +97,8 @@ std::string Lines(const std::vector<Comparison>& comparisons, std::string_view w
     if (++lines > kMostLines) continue;
     const Choice& best = comparison.choices[0];
     absl::StrAppend(&text, std::string(what), comparison.conditions.empty() ? "" : ", ",
-                    comparison.conditions, ": ", best.name, ", ",
-                    tell(best, comparison.choices[1]), "\n");
+                    comparison.conditions, ": ", best.name, ", ", tell(best, comparison.choices[1]),
+                    "\n");
   }
   if (lines > kMostLines) {
     absl::StrAppend(&text, "... and under ", lines - kMostLines, " more conditions\n");

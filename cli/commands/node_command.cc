@@ -214,7 +214,7 @@ absl::Status Undone(const Config& config, Rank rank, const absl::Status& why) {
 // A launcher, which sees all nodes end, says itself how to go on.
 absl::Status WithCheckpoint(const Config& config, Rank rank, Round rounds,
                             const absl::Status& why) {
-  return rank == 0 && !config.join() && !Launched() ? NamingCheckpoint(config.out(), rounds, why)
+  return rank == 0 && !config.join() && !Launched() ? NamingWhatIsKept(config.out(), rounds, why)
                                                     : why;
 }
 

@@ -210,7 +210,7 @@ absl::Status SimulateOne(const Experiment& experiment, Wishes& wishes) {
        .terminated = &wishes.terminated});
   wishes.saves = experiment.config().has_checkpoint_every();
   const absl::StatusOr<Summary> summary = simulation.Run();
-  if (!summary.ok()) return NamingCheckpoint(run, experiment.rounds(), summary.status());
+  if (!summary.ok()) return NamingWhatIsKept(run, experiment.rounds(), summary.status());
   std::cout << Conclusion(*summary) << "\n"
             << ToReadableText(simulation.statistics()) << std::flush;
   return absl::OkStatus();

@@ -113,7 +113,8 @@ absl::Status CarryOutCells(const std::vector<SweepCell>& cells, SweepRunOptions 
   std::vector<SweepRow> rows;
   for (size_t i = 0; i < cells.size(); ++i) rows.push_back({cells[i].coordinates, summaries[i]});
   RETURN_IF_ERROR(WriteSweepTables(options.directory, SweepCsv(rows), SweepText(rows)));
-  std::cout << SweepText(rows) << SweepWinners(rows) << "table: " << SweepCsvPath(options.directory) << std::endl;
+  std::cout << SweepText(rows) << SweepWinners(rows) << "table: " << SweepCsvPath(options.directory)
+            << std::endl;
   if (std::ranges::none_of(summaries, Failed)) return absl::OkStatus();
   return *options.interrupted ? InterruptedSweep(cells, summaries, options.directory)
                               : SweepStatus(cells, summaries);

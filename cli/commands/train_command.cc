@@ -190,7 +190,7 @@ absl::Status RunToTheEnd(Config config, const Plan& plan, const LockedFolder& fo
     const std::optional<Round> round = RoundToGoOnAfter(run, plan.rounds, status);
     const bool again = BeginsAgain(config) && FailureOf(status) == Failure::kPeerLost &&
                        restart <= config.max_restarts();
-    if (!again || !round) return NamingCheckpoint(run, plan.rounds, status);
+    if (!again || !round) return NamingWhatIsKept(run, plan.rounds, status);
     std::cout << "grapevine train: " << status.message() << "; all begin again after round "
               << *round << " (" << restart << " of --max-restarts=" << config.max_restarts() << ")"
               << std::endl;

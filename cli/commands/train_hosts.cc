@@ -24,8 +24,9 @@ namespace grapevine {
 namespace {
 
 // What concerns nodes that are not on one machine.
-constexpr std::string_view kOfHosts[] = {"tls_ca",   "tls_cert",   "tls_key",      "tls_identity",
-                                         "insecure", "token_file", "remote_shell", "remote_program"};
+constexpr std::string_view kOfHosts[] = {"tls_ca",       "tls_cert",      "tls_key",
+                                         "tls_identity", "insecure",      "token_file",
+                                         "remote_shell", "remote_program"};
 
 // Variables and files speak to nodes of clusters, too.
 absl::Status DropWhatIsOfHosts(ResolvedConfig* resolved) {

@@ -44,7 +44,7 @@ std::string Rounds(const RunMetrics& metrics, const ProgressGoal& goal) {
 
 // Epoch, loss, accuracy: what all forms show.
 std::string Position(const RunMetrics& metrics, const ProgressGoal& goal) {
-  std::string text = absl::StrFormat("epoch %.2f/%.3g", metrics.epoch, goal.epochs);
+  std::string text = absl::StrFormat("epoch %.2f/%.6g", metrics.epoch, goal.epochs);
   if (metrics.train_loss) absl::StrAppendFormat(&text, "  loss %.4f", *metrics.train_loss);
   if (metrics.test_accuracy) {
     absl::StrAppendFormat(&text, "  accuracy %.2f %%", 100 * *metrics.test_accuracy);

@@ -94,8 +94,7 @@ class Agent : public RankWatcher {
       : options_(options), input_(options.input), output_(options.output) {}
 
   absl::Status Run() {
-    ASSIGN_OR_RETURN(signals_, SignalDescriptor::Open(
-                                   {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE}));
+    ASSIGN_OR_RETURN(signals_, SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE}));
     ASSIGN_OR_RETURN(ranks_, RankProcesses::Open(options_.executable, false, this));
     for (const UniqueDescriptor* pipe : {&input_, &output_}) {
       fcntl(pipe->get(), F_SETFL, fcntl(pipe->get(), F_GETFL) | O_NONBLOCK);

@@ -69,7 +69,8 @@ class RankHost {
   virtual Time deadline() const { return kNever; }
 };
 
-// Waits until one of `polled` is ready or `due` is over; a second at most, should a signal get lost.
+// Waits until one of `polled` is ready or `due` is over; a second at most, should a signal get
+// lost.
 void AwaitAny(std::vector<pollfd>* polled, RankHost::Time due);
 
 }  // namespace grapevine

@@ -52,8 +52,8 @@ RankProcesses::RankProcesses(std::string executable, std::vector<int> cpus, Rank
       cpus_(std::move(cpus)),
       watcher_(*watcher),
       port_{.reader = LineReader([watcher](std::string_view line) { watcher->OnPort(line); })},
-      progress_{
-          .reader = LineReader([watcher](std::string_view line) { watcher->OnProgress(line); })},
+      progress_{.reader =
+                    LineReader([watcher](std::string_view line) { watcher->OnProgress(line); })},
       words_{.reader = LineReader([watcher](std::string_view line) { watcher->OnWords(line); })} {}
 
 absl::StatusOr<std::unique_ptr<RankProcesses>> RankProcesses::Open(std::string executable,
@@ -81,9 +81,8 @@ void RankProcesses::Start(const RankStart& start) {
   absl::StatusOr<std::unique_ptr<ChildProcess>> process = StartProcess(start);
   if (!process.ok()) return watcher_.OnNotStarted(rank, process.status());
   const auto told = [this, rank](bool errors) {
-    return LineReader([this, rank, errors](std::string_view line) {
-      watcher_.OnLine(rank, errors, line);
-    });
+    return LineReader(
+        [this, rank, errors](std::string_view line) { watcher_.OnLine(rank, errors, line); });
   };
   children_.insert_or_assign(
       rank, Child{.process = *std::move(process), .output = told(false), .errors = told(true)});

@@ -70,8 +70,7 @@ absl::StatusOr<std::unique_ptr<RemoteHost>> RemoteHost::Open(RemoteHostOptions o
                                         .arguments = options.command,
                                         .environment = EnvironmentLines(InheritedEnvironment()),
                                         .fed = true}));
-  return std::unique_ptr<RemoteHost>(
-      new RemoteHost(std::move(options), std::move(process), now));
+  return std::unique_ptr<RemoteHost>(new RemoteHost(std::move(options), std::move(process), now));
 }
 
 RemoteHost::RemoteHost(RemoteHostOptions options, std::unique_ptr<ChildProcess> process, Time now)
@@ -174,10 +173,17 @@ absl::Status RemoteHost::OnReport(const launch::Report& report) {
   if (report.has_beat()) return absl::OkStatus();
   if (watcher_ == nullptr) return Unreachable("speaks of nodes before there are any");
   switch (report.kind_case()) {
-    case launch::Report::kPort: watcher_->OnPort(report.port()); break;
-    case launch::Report::kProgress: watcher_->OnProgress(report.progress()); break;
-    case launch::Report::kWords: watcher_->OnWords(report.words()); break;
-    default: return OnRankReport(report);
+    case launch::Report::kPort:
+      watcher_->OnPort(report.port());
+      break;
+    case launch::Report::kProgress:
+      watcher_->OnProgress(report.progress());
+      break;
+    case launch::Report::kWords:
+      watcher_->OnWords(report.words());
+      break;
+    default:
+      return OnRankReport(report);
   }
   return absl::OkStatus();
 }
@@ -223,13 +229,13 @@ void RemoteHost::OnEnded(Rank rank, int wait_status) {
 
 void RemoteHost::CheckTime(Time now) {
   if (!ready() && now >= begun_ + options_.patience) {
-    return Lose(Unreachable(absl::StrCat(
-        state_ == State::kGreeting ? "did not answer" : "was not ready", " within ",
-        Seconds(options_.patience), " s (--rendezvous-timeout)")));
+    return Lose(Unreachable(
+        absl::StrCat(state_ == State::kGreeting ? "did not answer" : "was not ready", " within ",
+                     Seconds(options_.patience), " s (--rendezvous-timeout)")));
   }
   if (state_ != State::kGreeting && now >= heard_ + options_.silence) {
-    Lose(Unreachable(absl::StrCat("has been silent for ", Seconds(options_.silence),
-                                  " s (--peer-timeout)")));
+    Lose(Unreachable(
+        absl::StrCat("has been silent for ", Seconds(options_.silence), " s (--peer-timeout)")));
   }
 }
 

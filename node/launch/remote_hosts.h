@@ -80,7 +80,7 @@ class RemoteHosts {
 
   const HostSlots slots_;
   std::vector<Group> groups_;
-  std::vector<size_t> group_of_;  // by rank
+  std::vector<size_t> group_of_;                    // by rank
   std::vector<std::unique_ptr<RemoteHost>> hosts_;  // by group
 };
 

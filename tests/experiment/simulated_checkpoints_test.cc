@@ -335,7 +335,7 @@ TEST(SimulatedCheckpoints, OfARunThatIsKilledBeforeItsResultsAreWrittenMakeThem)
     std::filesystem::remove(killed + result);
   }
   EXPECT_THAT(
-      std::string(NamingCheckpoint(killed, kRounds, InterruptedError("interrupted")).message()),
+      std::string(NamingWhatIsKept(killed, kRounds, InterruptedError("interrupted")).message()),
       HasSubstr(absl::StrCat(" goes on after round ", kRounds - 3)));
   const auto resumed = RunIn(killed, {{"checkpoint_every", "3"}, {"resume", killed}});
   ASSERT_TRUE(resumed.ok()) << resumed.status();

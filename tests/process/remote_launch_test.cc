@@ -61,8 +61,8 @@ class RemoteLaunch : public ::testing::Test {
   }
 
   void StartServer(int host) {
-    servers_.push_back(OnHost(host, std::string("exec ") + kSshd + " -D -e -f " +
-                                        folder_.File("sshd_config")));
+    servers_.push_back(
+        OnHost(host, std::string("exec ") + kSshd + " -D -e -f " + folder_.File("sshd_config")));
     ASSERT_TRUE(servers_.back()->AwaitOutput("Server listening on")) << servers_.back()->output();
   }
 
@@ -129,8 +129,8 @@ TEST_F(RemoteLaunch, AsThePageSays) {
   EXPECT_EQ(train->Await(), 0) << train->output();
   EXPECT_THAT(train->output(), HasSubstr("test accuracy of the averaged model"));
   for (int rank = 0; rank < kHosts; ++rank) {
-    EXPECT_TRUE(fs::exists(
-        folder_.File("work/run/node-" + std::to_string(rank) + "/model.safetensors")));
+    EXPECT_TRUE(
+        fs::exists(folder_.File("work/run/node-" + std::to_string(rank) + "/model.safetensors")));
   }
   ExpectNobodyIsLeft();
 }
@@ -141,8 +141,9 @@ TEST_F(RemoteLaunch, SeveralOnAHostHaveTheBitsOfOneMachine) {
   const auto there = Train("-H node1:2,node2,node3:2" + std::string(kSmall));
   EXPECT_EQ(there->Await(), 0) << there->output();
   const auto local = OnHost(
-      1, "grapevine train -n 5 --model=softmax --data=synthetic:train=512:test=200 --epochs=0.5 "
-         "--out=local");
+      1,
+      "grapevine train -n 5 --model=softmax --data=synthetic:train=512:test=200 --epochs=0.5 "
+      "--out=local");
   EXPECT_EQ(local->Await(), 0) << local->output();
   EXPECT_EQ(FileText(folder_.File("work/run/model.safetensors")),
             FileText(folder_.File("work/local/model.safetensors")));
@@ -160,8 +161,8 @@ TEST_F(RemoteLaunch, HostsNeedNotShareAFileSystem) {
   for (int host = 1; host <= 2; ++host) {
     const std::string own = "own" + std::to_string(host);
     fs::create_directories(folder_.File(own));
-    const auto mount = OnHost(host, "mount --bind " + folder_.File(own) + " " +
-                                        folder_.File("work"));
+    const auto mount =
+        OnHost(host, "mount --bind " + folder_.File(own) + " " + folder_.File("work"));
     ASSERT_EQ(mount->Await(), 0) << mount->output();
   }
   const auto train = Train("-H node1,node2" + std::string(kSmall));
@@ -178,15 +179,17 @@ TEST_F(RemoteLaunch, HostsNeedNotShareAFileSystem) {
 }
 
 TEST_F(RemoteLaunch, SaysAtOnceWhichHostsCannotBeUsedAndWhy) {
-  const std::string other = folder_.Write("bin/other", "#!/bin/sh\necho 'grapevine-agent 0.0 (x)'\n");
+  const std::string other =
+      folder_.Write("bin/other", "#!/bin/sh\necho 'grapevine-agent 0.0 (x)'\n");
   fs::permissions(other, fs::perms::owner_all);
   servers_[1].reset();  // node2's
   const auto train = Train("-H node1,node2,node3,node4 --remote-program=" + other + kSmall);
   EXPECT_EQ(train->Await(), kRendezvous);
-  EXPECT_THAT(train->output(),
-              AllOf(HasSubstr("node2: cannot be reached (exit code 255): ssh: connect to host node2 "
-                              "port 22: Connection refused"),
-                    HasSubstr("node3 and node4: has Grapevine 0.0 (x), and this machine ")));
+  EXPECT_THAT(
+      train->output(),
+      AllOf(HasSubstr("node2: cannot be reached (exit code 255): ssh: connect to host node2 "
+                      "port 22: Connection refused"),
+            HasSubstr("node3 and node4: has Grapevine 0.0 (x), and this machine ")));
   const auto missing = Train("-H node1,node3 --remote-program=/nowhere/grapevine" +
                              std::string(kSmall) + "--overwrite");
   EXPECT_EQ(missing->Await(), kRendezvous);
@@ -198,15 +201,17 @@ TEST_F(RemoteLaunch, SaysAtOnceWhichHostsCannotBeUsedAndWhy) {
 
 TEST_F(RemoteLaunch, AHostWithoutAFileIsNamedBeforeAnythingStarts) {
   fs::create_directories(folder_.File("models"));
-  const auto local = OnHost(1, "grapevine train -n 1 --model=softmax --rounds=1 "
-                               "--data=synthetic:train=512:test=200 --out=../models/run");
+  const auto local = OnHost(1,
+                            "grapevine train -n 1 --model=softmax --rounds=1 "
+                            "--data=synthetic:train=512:test=200 --out=../models/run");
   ASSERT_EQ(local->Await(), 0) << local->output();
   const auto hide = OnHost(3, "mount -t tmpfs none " + folder_.File("models"));
   ASSERT_EQ(hide->Await(), 0) << hide->output();
   const std::string flags = std::string(kSmall) + "--init-from=../models/run/model.safetensors ";
   const auto train = Train("-H node1,node2,node3" + flags);
   EXPECT_EQ(train->Await(), kInput);
-  EXPECT_THAT(train->output(), HasSubstr("grapevine train: node3: cannot open ../models/run/model.safetensors"));
+  EXPECT_THAT(train->output(),
+              HasSubstr("grapevine train: node3: cannot open ../models/run/model.safetensors"));
   EXPECT_THAT(train->output(), Not(HasSubstr("node2: ")));
   ExpectNobodyIsLeft();
   const auto dry = Train("-H node1,node2 --overwrite --dry-run" + flags);
@@ -231,8 +236,10 @@ TEST_F(RemoteLaunch, NobodyOutlivesAKilledLauncher) {
 }
 
 TEST_F(RemoteLaunch, TheRestGoesOnWithoutAHostThatIsLost) {
-  const auto train = Train("-H node1,node2,node3:2 --peer-timeout=5s "
-                           "--min-peer-timeout=5s" + std::string(kEndless));
+  const auto train = Train(
+      "-H node1,node2,node3:2 --peer-timeout=5s "
+      "--min-peer-timeout=5s" +
+      std::string(kEndless));
   ASSERT_TRUE(train->AwaitOutput("round ")) << train->output();
   // The cable of node3: neither ssh nor gRPC hears a word.
   const auto cut = OnHost(3, "ip link set eth0 down");

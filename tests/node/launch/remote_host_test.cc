@@ -62,9 +62,9 @@ TEST(RemoteHost, WhoSaysNothingIsNotAwaitedForEver) {
              "did not answer within 0.05 s (--rendezvous-timeout)");
   ExpectLost(Connected(std::string(kGreeting) + "exec sleep 600", milliseconds(50)),
              "was not ready within 0.05 s");
-  ExpectLost(Connected(std::string(kGreeting) + "exec sleep 600", milliseconds(60000),
-                       milliseconds(50)),
-             "has been silent for 0.05 s (--peer-timeout)");
+  ExpectLost(
+      Connected(std::string(kGreeting) + "exec sleep 600", milliseconds(60000), milliseconds(50)),
+      "has been silent for 0.05 s (--peer-timeout)");
 }
 
 TEST(RemoteHost, OfAnotherBuildNothingIsAsked) {
