@@ -110,6 +110,10 @@ absl::Status NodeSession::Listen() {
                            .round = [this] { return runner_->progress().round; },
                            .faults = options_.faults},
       runner_);
+  {
+    MutexLock lock(mutex_);
+    shown_ = transport_.get();
+  }
   std::vector<GrpcServer::Register> services;
   services.push_back([this](grpc::ServerBuilder& builder) { transport_->AddTo(builder); });
   services.push_back([this](grpc::ServerBuilder& builder) {
@@ -577,6 +581,11 @@ void NodeSession::EndWithCheckpoint(absl::Status why) {
   if (!TellIfItRuns(std::move(report)).ok()) Interrupt(std::move(why));
 }
 
+std::map<Rank, bool> NodeSession::Connected() {
+  MutexLock lock(mutex_);
+  return shown_ == nullptr ? std::map<Rank, bool>() : shown_->Connected();
+}
+
 absl::Status NodeSession::OnEvaluatedBatch() {
   ++evaluated_batches_;
   return Ended();
@@ -647,6 +656,7 @@ void NodeSession::TearDown() {
   {
     MutexLock lock(mutex_);
     told_ = nullptr;
+    shown_ = nullptr;
   }
   control_.reset();
   if (transport_) transport_->Shutdown();

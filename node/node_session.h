@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -151,6 +152,9 @@ class NodeSession {
   void Interrupt(absl::Status why);
   // The same once all nodes have a checkpoint; at once if the run keeps none or has not begun.
   void EndWithCheckpoint(absl::Status why);
+  // By neighbour to which this node sends: whether they are connected. From any thread; empty
+  // before the node listens and once the run is over.
+  std::map<Rank, bool> Connected();
   // To be called between the batches of an evaluation, so that heartbeats show progress. Returns
   // the error if the run has failed meanwhile: the evaluation must end too.
   absl::Status OnEvaluatedBatch();
@@ -270,6 +274,7 @@ class NodeSession {
   bool all_done_ ABSL_GUARDED_BY(mutex_) = false;  // rank 0
   bool joining_ ABSL_GUARDED_BY(mutex_) = false;   // control_ exists, and waits for the others
   GrpcControlClient* told_ ABSL_GUARDED_BY(mutex_) = nullptr;  // control_, while parts are reported
+  GrpcTransport* shown_ ABSL_GUARDED_BY(mutex_) = nullptr;     // transport_, while it is there
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
   std::optional<LostCoordinator> orphaned_ ABSL_GUARDED_BY(mutex_);  // not looked at yet
   bool leaving_ ABSL_GUARDED_BY(mutex_) = false;

@@ -106,8 +106,14 @@ def system_libraries():
     _system_library(
         name = "boost",
         deb = "libboost-graph-dev",
-        probe = ["/usr/include/boost/graph/adjacency_list.hpp"],
-        targets = {"graph": ["-lboost_graph", "-lboost_regex"]},
+        probe = [
+            "/usr/include/boost/graph/adjacency_list.hpp",
+            "/usr/include/boost/beast/http.hpp",
+        ],
+        targets = {
+            "graph": ["-lboost_graph", "-lboost_regex"],
+            "beast": ["-pthread"],
+        },
     )
     _system_library(
         name = "eigen",
@@ -145,6 +151,12 @@ def system_libraries():
         deb = "libcli11-dev",
         probe = ["/usr/include/CLI/CLI.hpp"],
         targets = {"cli11": []},
+    )
+    _system_library(
+        name = "prometheus",
+        deb = "prometheus-cpp-dev",
+        probe = ["/usr/include/prometheus/text_serializer.h"],
+        targets = {"core": ["pc:prometheus-cpp-core"]},
     )
     _system_library(
         name = "tcmalloc",

@@ -152,6 +152,7 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   const SignalsAreForOthers meanwhile;  // with a store come threads
   NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
   options.joins = config.join();
+  options.telemetry = addresses.telemetry;
   options.session.run_id = NewRunId();
   options.session.coordinator = addresses.coordinator;
   options.session.bind = addresses.bind;

@@ -36,6 +36,7 @@
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/core/run_plan.h"
 #include "experiment/core/setting_checks.h"
+#include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
 #include "experiment/sweep/sweep_run.h"
 #include "node/launch/launch_variables.h"
@@ -89,6 +90,9 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
   if (config.has_record()) arguments.push_back(absl::StrCat("--record=", config.record()));
   if (config.has_resume()) arguments.push_back(absl::StrCat("--resume=", config.resume()));
   if (config.has_profile()) arguments.push_back(absl::StrCat("--profile=", config.profile()));
+  if (config.has_metrics_port()) {
+    arguments.push_back(absl::StrCat("--metrics-port=", config.metrics_port()));
+  }
   if (!HasHosts(config)) return arguments;
   if (config.has_tls_ca()) arguments.push_back(absl::StrCat("--tls-ca=", config.tls_ca()));
   if (config.has_tls_cert()) arguments.push_back(absl::StrCat("--tls-cert=", config.tls_cert()));
@@ -216,7 +220,9 @@ absl::Status TryHosts(const Config& config) {
 absl::Status TrainOne(const Config& config, bool dry_run) {
   RETURN_IF_ERROR(CheckOnRealNodes(config));
   RETURN_IF_ERROR(CheckDevice(config));
-  ASSIGN_OR_RETURN(const Plan plan, MakePlan(config));
+  ASSIGN_OR_RETURN(Plan plan, MakePlan(config));
+  ASSIGN_OR_RETURN(const std::string telemetry, TelemetryText(config, config.nodes()));
+  plan.header += telemetry;
   RETURN_IF_ERROR(CheckRecordings(config));
   if (dry_run) {
     std::cout << plan.header;

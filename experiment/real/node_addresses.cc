@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "node/identity/identity.h"
+#include "node/telemetry/telemetry_port.h"
 #include "system/machine_names.h"
 
 namespace grapevine {
@@ -43,6 +44,33 @@ std::optional<Sourced<std::string>> NamedMaster(const CoordinatorPlace& place) {
 std::string Listening(const std::string& master) {
   if (!IsLoopback(master)) return "0.0.0.0";
   return master == "localhost" ? "127.0.0.1" : master;
+}
+
+constexpr int kLastPort = 65535;
+
+absl::Status Refused(const std::string& metrics_port, const std::string& why) {
+  return UsageError(absl::StrCat("--metrics-port=", metrics_port, ": ", why));
+}
+
+absl::StatusOr<std::optional<HostAddress>> TelemetryAddress(const Config& config, int local_rank) {
+  const std::string& given = config.metrics_port();
+  int port = 0;
+  const bool alone = ParsePort(given, &port);
+  if (alone && port == 0) return std::nullopt;
+  absl::StatusOr<HostAddress> address = ParseHostAddress(alone ? absl::StrCat(":", given) : given);
+  if (!address.ok()) return Refused(given, std::string(address.status().message()));
+  if (address->port == 0) return Refused(given, "who watches must know the port; give one");
+  address->port += local_rank;
+  if (address->port > kLastPort) {
+    return Refused(given, absl::StrCat("local rank ", local_rank, " would be at port ",
+                                       address->port, ", and there is none above ", kLastPort));
+  }
+  if (address->host.empty()) address->host = "127.0.0.1";
+  return *std::move(address);
+}
+
+std::string TelemetryUrl(const HostAddress& address) {
+  return absl::StrCat("http://", FormatHostAddress(address), "/metrics");
 }
 
 // Records the identity in the configuration, with its origins.
@@ -131,7 +159,9 @@ absl::StatusOr<NodeAddresses> AddressesOf(const Config& config, const NodeIdenti
                                           bool any_port) {
   NodeAddresses addresses{.coordinator = {identity.master_host.value, identity.master_port.value},
                           .bind = {},
-                          .advertise = {}};
+                          .advertise = {},
+                          .telemetry = {}};
+  ASSIGN_OR_RETURN(addresses.telemetry, TelemetryAddress(config, identity.local_rank.value));
   addresses.bind.host = Listening(identity.master_host.value);
   if (identity.rank.value == 0) {
     addresses.bind.port = any_port ? 0 : identity.master_port.value;
@@ -161,7 +191,19 @@ std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresse
       bind.port == 0 ? absl::StrCat(bind.host, ", any port") : FormatHostAddress(bind),
       place.empty() ? absl::StrCat("; rank 0 is at ", FormatHostAddress(addresses.coordinator))
                     : absl::StrCat("; rank 0 is found by way of ", place),
+      addresses.telemetry ? absl::StrCat("; metrics: ", TelemetryUrl(*addresses.telemetry)) : "",
       "\n");
+}
+
+absl::StatusOr<std::string> TelemetryText(const Config& config, int nodes) {
+  ASSIGN_OR_RETURN(const std::optional<HostAddress> first, TelemetryAddress(config, 0));
+  if (!first) return "";
+  RETURN_IF_ERROR(TelemetryAddress(config, nodes - 1).status());
+  for (int node = 0; node < nodes; ++node) {
+    RETURN_IF_ERROR(CheckTelemetryPort({first->host, first->port + node}));
+  }
+  return absl::StrCat("metrics: ", TelemetryUrl(*first),
+                      nodes > 1 ? " (rank 0; the others at the ports that follow)\n" : "\n");
 }
 
 absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodeAddresses& addresses) {

@@ -33,10 +33,13 @@ struct NodeAddresses {
   HostAddress coordinator;  // rank 0; no host if it announces itself
   HostAddress bind;
   HostAddress advertise;  // empty parts: as bound
+  // Where it shows itself to whoever watches (--metrics-port); none: nowhere.
+  std::optional<HostAddress> telemetry;
 };
 
 // To listen on loopback if rank 0 is known to be there, else on every interface. `any_port` lets
-// rank 0, too, listen on a port that the system chooses (a launcher passes it on).
+// rank 0, too, listen on a port that the system chooses (a launcher passes it on). The nodes of one
+// machine share --metrics-port: each is at that port plus its local rank.
 absl::StatusOr<NodeAddresses> AddressesOf(const Config& config, const NodeIdentity& identity,
                                           bool any_port);
 
@@ -44,6 +47,11 @@ absl::StatusOr<NodeAddresses> AddressesOf(const Config& config, const NodeIdenti
 // rank 0 (`place` where it is to be looked for), as lines.
 std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresses,
                      const std::string& place);
+
+// Where so many nodes of this machine, which are about to be started, can be watched, as a line;
+// empty if nowhere. kUsage where --metrics-port is no [ADDR:]PORT, or has not as many ports behind
+// it; kRendezvous where one of them is taken.
+absl::StatusOr<std::string> TelemetryText(const Config& config, int nodes);
 
 // From --token-file or this process's environment. Beyond loopback a node needs one unless
 // --insecure is given: kUsage names the address and the remedies. Errors as FindToken's.

@@ -18,11 +18,13 @@
 #include "kernels/passes/crc32c.h"
 #include "kernels/passes/sketch.h"
 #include "model/problem/averaged_model.h"
+#include "node/telemetry/telemetry_port.h"
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/checkpoint/checkpoint_files.h"
 #include "run/config/config_field.h"
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
+#include "run/records/revision.h"
 #include "run/records/run_directory.h"
 #include "run/timing/compute_time.h"
 
@@ -141,9 +143,36 @@ NodeRun::NodeRun(const Experiment* experiment, NodeRunOptions options)
 NodeRun::~NodeRun() = default;
 
 absl::Status NodeRun::Run() {
+  RETURN_IF_ERROR(OpenTelemetry());
   RETURN_IF_ERROR(Prepare());
   RETURN_IF_ERROR(BecomeInterruptible());
   return session_->Run([this](float* replica) { return Initialize(replica); });
+}
+
+absl::Status NodeRun::OpenTelemetry() {
+  if (!options_.telemetry) return absl::OkStatus();
+  const Config& config = experiment_->config();
+  ASSIGN_OR_RETURN(telemetry_port_, OpenTelemetryPort(*options_.telemetry,
+                                                      {.rank = options_.rank,
+                                                       .nodes = config.nodes(),
+                                                       .rounds = experiment_->rounds(),
+                                                       .topology = config.topology(),
+                                                       .algorithm = config.algorithm(),
+                                                       .model = config.model(),
+                                                       .version = Version(),
+                                                       .revision = Revision()},
+                                                      [this] { return Figures(); }));
+  return absl::OkStatus();
+}
+
+NodeFigures NodeRun::Figures() {
+  NodeFigures figures = telemetry_.Read(std::chrono::steady_clock::now());
+  MutexLock lock(mutex_);
+  if (!interruptible_) return figures;
+  figures.connected = session_->Connected();
+  figures.awaited = runner_->progress().waiting_for;
+  if (coordinates_) figures.run = RunFigures{collector_->latest(), collector_->living()};
+  return figures;
 }
 
 absl::Status NodeRun::Initialize(float* replica) const {
@@ -496,7 +525,9 @@ NodeSessionCallbacks NodeRun::Callbacks() {
                               const control::Joined& joined) { OnJoined(views, joined); },
           .on_checkpoint =
               [this](Round round) {
-                if (checkpoints_) checkpoints_->OnComplete(round);
+                if (!checkpoints_) return;
+                telemetry_.OnCheckpoint(round, std::chrono::steady_clock::now());
+                checkpoints_->OnComplete(round);
               },
           .on_gathered = [this] { return OnGathered(); },
           .on_resumed = [this](const control::Resumed& resumed) { return OnResumed(resumed); },
@@ -531,6 +562,7 @@ absl::Status NodeRun::OnResumed(const control::Resumed& resumed) {
     course_->Among(since.from(), since.workers());
   }
   const control::SavedPart& own = resumed.parts(options_.rank);
+  telemetry_.CountFrom(own.bytes_sent(), own.bytes_received());
   if (resumed.from_mean() != (mean_.data != nullptr)) {
     return absl::InternalError("rank 0 goes on from something else than this node has");
   }
@@ -585,6 +617,7 @@ void NodeRun::OnJoined(const std::vector<View>& views, const control::Joined& jo
 absl::Status NodeRun::OnStart() {
   if (options_.on_begun) options_.on_begun();
   start_ = std::chrono::steady_clock::now();
+  telemetry_.Begin(begin_, every_.has_value(), start_);
   ASSIGN_OR_RETURN(const std::string folder, NodeFolder());
   ASSIGN_OR_RETURN(node_metrics_, LineFile::Open(MetricsPath(folder)));
   if (chaos_)
@@ -597,6 +630,7 @@ absl::StatusOr<std::string> NodeRun::ContinueNodeFolder() {
   ASSIGN_OR_RETURN(std::string folder, CreateNodeDirectory(options_.run_directory, options_.rank));
   const EarlierTraffic::Node before = TrafficOf(options_.run_directory, options_.rank);
   runner_->CountOn(before.bytes_sent, before.bytes_received);
+  telemetry_.CountFrom(before.bytes_sent, before.bytes_received);
   RETURN_IF_ERROR(KeepLinesUntil(MetricsPath(folder), begin_).status());
   return folder;
 }
@@ -625,12 +659,14 @@ absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
   }
   work_.mix += report.mix;
   work_.time += report.time;
+  telemetry_.OnRound(report.completed, report.time);
   recording_->OnRound(report);
   if (chaos_) chaos_->OnRound(report.completed);
   return absl::OkStatus();
 }
 
 absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
+  telemetry_.OnTraffic(cut.bytes_sent, cut.bytes_received);
   if (!course_->Measured(cut.round)) return absl::OkStatus();
   NodeWork work = std::exchange(work_, {});
   const std::chrono::nanoseconds time = Elapsed(std::chrono::steady_clock::now());
@@ -642,6 +678,7 @@ absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
   if (shares_budget) ledger_.Describe(work, runner_->staleness(), &metrics);
   metrics.bytes_sent_total = cut.bytes_sent;
   metrics.bytes_received_total = cut.bytes_received;
+  telemetry_.OnLine(metrics, work.passes * batch);
 
   control::NodeMetrics report;
   report.set_round(metrics.round);

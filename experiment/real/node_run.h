@@ -29,9 +29,12 @@
 #include "experiment/real/node_recording.h"
 #include "kernels/vector/shared_vector.h"
 #include "node/control/node_metrics.h"
+#include "node/identity/host_address.h"
 #include "node/node_session.h"
 #include "node/runner/evaluation_thread.h"
 #include "node/runner/runner.h"
+#include "node/telemetry/http_server.h"
+#include "node/telemetry/node_telemetry.h"
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/records/measurement.h"
 #include "run/records/output_file.h"
@@ -54,6 +57,8 @@ struct NodeRunOptions {
   // It has come into the run, which has begun or is under way.
   std::function<void()> on_begun = {};
   std::function<absl::Status(const HostAddress&)> on_listening;
+  // Where it shows itself to whoever watches (node/telemetry/telemetry_port.h); none: nowhere.
+  std::optional<HostAddress> telemetry = std::nullopt;
   // Where this node has rank 0's role: receives every measurement of the run.
   std::function<void(const RunMetrics&)> on_metrics;
 };
@@ -79,6 +84,9 @@ class NodeRun final : private RunObserver {
   bool coordinates() const { return coordinates_; }
 
  private:
+  absl::Status OpenTelemetry();
+  // As of now; from any thread.
+  NodeFigures Figures();
   absl::Status Prepare();
   // With --resume: what this node has to go on from, and on rank 0 from where.
   absl::Status PrepareToGoOn();
@@ -180,6 +188,7 @@ class NodeRun final : private RunObserver {
 
   NodeWork work_;      // since the last measurement
   NodeLedger ledger_;  // where nodes share a budget of gradients
+  NodeTelemetry telemetry_;
 
   std::unique_ptr<BackgroundLines> run_metrics_;  // written by rank 0's callbacks
   std::unique_ptr<MetricsCollector> collector_;
@@ -200,6 +209,8 @@ class NodeRun final : private RunObserver {
   Mutex mutex_;
   bool interruptible_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status interrupted_ ABSL_GUARDED_BY(mutex_);  // before it was interruptible
+
+  std::unique_ptr<HttpServer> telemetry_port_;  // last: it asks for Figures
 };
 
 }  // namespace grapevine

@@ -272,13 +272,13 @@ int64_t MetricsCollector::BytesOfOthers(Round round) const {
 }
 
 Rank MetricsCollector::NodesIn(Round round) const {
-  return living() - static_cast<Rank>(std::ranges::count_if(newcomers_, [round](const auto& entry) {
+  return Living() - static_cast<Rank>(std::ranges::count_if(newcomers_, [round](const auto& entry) {
            return entry.second.from >= round;
          }));
 }
 
 bool MetricsCollector::Passed(Round round) const {
-  return static_cast<Rank>(last_.size()) == living() &&
+  return static_cast<Rank>(last_.size()) == Living() &&
          std::ranges::all_of(last_, [round](const auto& entry) { return entry.second >= round; });
 }
 
@@ -369,6 +369,11 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
 int64_t MetricsCollector::lost_bytes() const {
   MutexLock lock(mutex_);
   return lost_bytes_;
+}
+
+Rank MetricsCollector::living() const {
+  MutexLock lock(mutex_);
+  return Living();
 }
 
 RunMetrics MetricsCollector::latest() const {

@@ -113,6 +113,8 @@ class MetricsCollector {
 
   // What nodes that are lost have sent, as far as they had said.
   int64_t lost_bytes() const;
+  // Nodes that are not lost.
+  Rank living() const;
 
   // The last emitted value of each measurement, and the workers' own accuracies.
   RunMetrics latest() const;
@@ -133,7 +135,7 @@ class MetricsCollector {
   };
 
   using Rounds = std::map<Round, Open>;
-  Rank living() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  Rank Living() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return options_.size - static_cast<Rank>(lost_.size());
   }
   // What a rank has sent, as it says.

@@ -5,9 +5,6 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_interceptor.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -15,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <string>
@@ -32,48 +28,6 @@ namespace grapevine {
 
 namespace {
 
-using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-absl::Status CannotListen(const HostAddress& address, const std::string& reason) {
-  return WithFailure(absl::UnavailableError(absl::StrCat(
-                         "cannot listen on ", FormatHostAddress(address), ": ", reason,
-                         "; choose another address or port with --bind, rank 0's port with "
-                         "--master-port on all ranks")),
-                     Failure::kRendezvous);
-}
-
-void Set(const UniqueDescriptor& socket, int level, int option, int value) {
-  (void)setsockopt(socket.get(), level, option, &value, sizeof(value));
-}
-
-int PortOf(const UniqueDescriptor& socket) {
-  sockaddr_storage bound{};
-  socklen_t length = sizeof(bound);
-  if (getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &length) != 0) return 0;
-  // The port is at the same place in both families.
-  return ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
-}
-
-// An invalid descriptor, with errno, when the address is not available.
-UniqueDescriptor Listen(const addrinfo& at, int port, std::chrono::milliseconds timeout) {
-  UniqueDescriptor listener(socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (listener.get() < 0) return listener;
-  // A port in TIME_WAIT is not taken.
-  Set(listener, SOL_SOCKET, SO_REUSEADDR, 1);
-  // The following options are inherited by the connections.
-  Set(listener, IPPROTO_TCP, TCP_NODELAY, 1);
-  Set(listener, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(timeout.count()));
-  if (at.ai_family == AF_INET6) Set(listener, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-  sockaddr_storage address{};
-  std::memcpy(&address, at.ai_addr, at.ai_addrlen);
-  reinterpret_cast<sockaddr_in*>(&address)->sin_port = htons(static_cast<uint16_t>(port));
-  if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), at.ai_addrlen) != 0 ||
-      listen(listener.get(), SOMAXCONN) != 0) {
-    return UniqueDescriptor();
-  }
-  return listener;
-}
-
 // For files, and for connections that this node dials.
 constexpr int kKept = 128;
 constexpr int kUnauthenticated = 1024;
@@ -81,38 +35,11 @@ constexpr int kForEachNode = 4;
 // When the system has no descriptor, it may have one later.
 constexpr int kPauseMs = 100;
 
-}  // namespace
+// Of a port that is taken.
+constexpr std::string_view kRemedy =
+    "choose another address or port with --bind, rank 0's port with --master-port on all ranks";
 
-absl::StatusOr<ListeningSockets> ListenOn(const HostAddress& address,
-                                          std::chrono::milliseconds timeout) {
-  const bool everywhere = IsEverywhere(address.host);
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(everywhere ? nullptr : address.host.c_str(), "0", &hints, &found);
-  if (error != 0) return CannotListen(address, gai_strerror(error));
-  const Addresses addresses(found, freeaddrinfo);
-  ListeningSockets sockets{.descriptors = {}, .port = address.port};
-  int reason = 0;
-  // The IPv6 wildcard takes IPv4 too; where it is available the other is not needed.
-  for (const bool wanted_v6 : {true, false}) {
-    for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {
-      if ((at->ai_family == AF_INET6) != wanted_v6) continue;
-      if (everywhere && !sockets.descriptors.empty()) break;
-      UniqueDescriptor listener = Listen(*at, sockets.port, timeout);
-      if (listener.get() < 0) {
-        reason = errno;
-        if (reason == EADDRINUSE) return CannotListen(address, std::strerror(reason));
-        continue;
-      }
-      sockets.port = PortOf(listener);
-      sockets.descriptors.push_back(std::move(listener));
-    }
-  }
-  if (sockets.descriptors.empty()) return CannotListen(address, std::strerror(reason));
-  return sockets;
-}
+}  // namespace
 
 int GrpcAcceptor::MaxDescriptors(int nodes) {
   rlimit limit{};
@@ -301,7 +228,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   ASSIGN_OR_RETURN(std::shared_ptr<grpc::ServerCredentials> server_credentials,
                    credentials.ForServer(options.bind.host));
 
-  ASSIGN_OR_RETURN(ListeningSockets sockets, ListenOn(options.bind, options.peer_timeout));
+  ASSIGN_OR_RETURN(ListeningSockets sockets, ListenOn(options.bind, options.peer_timeout, kRemedy));
   const HostAddress address{options.bind.host, sockets.port};
 
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();

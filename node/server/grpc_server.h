@@ -23,22 +23,11 @@
 #include "node/identity/host_address.h"
 #include "node/server/grpc_credentials.h"
 #include "node/server/grpc_health.grpc.pb.h"
+#include "node/server/listening_sockets.h"
 #include "system/file_descriptor.h"
 #include "system/mutex.h"
 
 namespace grapevine {
-
-// The sockets on which a node listens: one for each address of its host, all with the same port.
-struct ListeningSockets {
-  std::vector<UniqueDescriptor> descriptors;  // at least one; non-blocking
-  int port = 0;
-};
-
-// Port 0: the system chooses. 0.0.0.0 and :: mean every address of this machine. A connection that
-// leaves bytes unacknowledged for `timeout` is dropped. kRendezvous names the address, the system's
-// reason and the remedy.
-absl::StatusOr<ListeningSockets> ListenOn(const HostAddress& address,
-                                          std::chrono::milliseconds timeout);
 
 // Accepts the connections to a node's server, as many as the process can afford.
 //

@@ -180,7 +180,7 @@ void GrpcOutgoingEdge::NotConnected(std::chrono::milliseconds tick) {
 }
 
 std::string GrpcOutgoingEdge::Connecting() {
-  if (context_.link->outgoing_over() || connected()) return "";
+  if (over() || connected()) return "";
   return attempts_.Describe();
 }
 

@@ -106,6 +106,10 @@ class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
   void Tick(std::chrono::milliseconds tick);
   // "rank 3 (10.0.0.4:29500: connection refused)" while it is trying; else empty.
   std::string Connecting();
+  Rank peer() const { return context_.link->peer(); }
+  // Nothing more goes this way: the peer has left, or was given up.
+  bool over() { return context_.link->outgoing_over(); }
+  bool connected();
   // Sends a heartbeat.
   void Beat();
   // Ends the stream at once.
@@ -116,7 +120,6 @@ class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
   // Breaks the connection; no other is tried meanwhile.
   void Cut(GrpcOutgoingStream& current);
   std::shared_ptr<GrpcOutgoingStream> stream();
-  bool connected();
 
   const Context context_;
   const std::shared_ptr<grpc::Channel> channel_;

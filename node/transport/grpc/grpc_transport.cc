@@ -156,6 +156,14 @@ std::string GrpcTransport::Connecting() {
   return "";
 }
 
+std::map<Rank, bool> GrpcTransport::Connected() {
+  std::map<Rank, bool> connected;
+  for (const auto& edge : Edges()) {
+    if (!edge->over()) connected.emplace(edge->peer(), edge->connected());
+  }
+  return connected;
+}
+
 bool GrpcTransport::AwaitTick() {
   const auto deadline = std::chrono::steady_clock::now() + tick_;
   MutexLock lock(mutex_);

@@ -58,6 +58,8 @@ class GrpcTransport : public Transport {
   // The first of the peers that it is trying to reach, and the outcome so far; empty when all
   // dialled peers are connected.
   std::string Connecting();
+  // By neighbour that it sends to, while neither has left: whether they are connected.
+  std::map<Rank, bool> Connected();
   TransportCounters counters() const override { return links_->counters(); }
   // Waits a second for peers to hear the end of what was sent.
   void Shutdown() override;

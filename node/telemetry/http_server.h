@@ -1,0 +1,54 @@
+// Answers to HTTP GET at a few paths, for whoever asks, and cheaply: one thread, a bounded number of
+// connections, one request on each, a deadline for it.
+//
+// Not prometheus-cpp's own server, which answers at no other path, nor one with a thread for each
+// connection: a few that say nothing would keep the others out.
+#ifndef GRAPEVINE_NODE_TELEMETRY_HTTP_SERVER_H_
+#define GRAPEVINE_NODE_TELEMETRY_HTTP_SERVER_H_
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "node/server/listening_sockets.h"
+
+namespace grapevine {
+
+struct HttpAnswer {
+  unsigned status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  std::string body;
+};
+
+struct HttpServerOptions {
+  // What strangers can make it hold: connections, beyond which the oldest is ended; and of each the
+  // bytes of a request, which has no body.
+  size_t connections = 32;
+  size_t request_bytes = 8192;
+  // From the beginning of a connection to the end of its answer.
+  std::chrono::milliseconds patience{5000};
+};
+
+// Serves until it is destroyed. Thread-compatible.
+class HttpServer {
+ public:
+  // For a path without its query; on the server's thread, one call at a time. Must not wait for
+  // long.
+  using Answer = std::function<HttpAnswer(std::string_view path)>;
+
+  HttpServer(ListeningSockets sockets, HttpServerOptions options, Answer answer);
+  ~HttpServer();
+
+  int port() const;
+
+ private:
+  class Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TELEMETRY_HTTP_SERVER_H_

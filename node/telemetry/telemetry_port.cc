@@ -1,0 +1,41 @@
+#include "node/telemetry/telemetry_port.h"
+
+#include <utility>
+
+#include "base/status.h"
+#include "node/server/listening_sockets.h"
+#include "node/telemetry/prometheus_exposition.h"
+
+namespace grapevine {
+namespace {
+
+absl::StatusOr<ListeningSockets> ListenForWatchers(const HostAddress& address) {
+  return ListenOn(address, HttpServerOptions().patience, "choose another one with --metrics-port");
+}
+
+}  // namespace
+
+HttpAnswer TelemetryAt(std::string_view path, const NodeDescription& node,
+                       const NodeFigures& figures) {
+  if (path == "/metrics") return {.type = kExpositionType, .body = Exposition(node, figures)};
+  if (path == "/healthz") return {.body = "alive\n"};
+  if (path != "/readyz") return {.status = 404, .body = "/metrics, /healthz, /readyz\n"};
+  if (!figures.ready) return {.status = 503, .body = "not in the run yet\n"};
+  return {.body = "in the run\n"};
+}
+
+absl::StatusOr<std::unique_ptr<HttpServer>> OpenTelemetryPort(
+    const HostAddress& address, NodeDescription node, std::function<NodeFigures()> figures) {
+  ASSIGN_OR_RETURN(ListeningSockets sockets, ListenForWatchers(address));
+  return std::make_unique<HttpServer>(
+      std::move(sockets), HttpServerOptions(),
+      [node = std::move(node), figures = std::move(figures)](std::string_view path) {
+        return TelemetryAt(path, node, figures());
+      });
+}
+
+absl::Status CheckTelemetryPort(const HostAddress& address) {
+  return ListenForWatchers(address).status();
+}
+
+}  // namespace grapevine
