@@ -75,7 +75,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     http::async_write(stream_, response_,
                       [self = shared_from_this()](beast::error_code error, size_t) {
                         beast::error_code ignored;
-                        if (!error) self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+                        if (!error)
+                          self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
                       });
   }
 
@@ -114,8 +115,8 @@ class HttpServer::Impl {
       error ? AcceptLater(acceptor) : AcceptFrom(acceptor);
     });
   }
-  // There may be no descriptor: the pending connection stays pending, and without a pause this would
-  // be a busy loop.
+  // There may be no descriptor: the pending connection stays pending, and without a pause this
+  // would be a busy loop.
   void AcceptLater(tcp::acceptor& acceptor) {
     auto timer = std::make_shared<asio::steady_timer>(io_, kPause);
     timer->async_wait([this, &acceptor, timer](beast::error_code) { AcceptFrom(acceptor); });

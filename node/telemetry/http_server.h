@@ -1,5 +1,5 @@
-// Answers to HTTP GET at a few paths, for whoever asks, and cheaply: one thread, a bounded number of
-// connections, one request on each, a deadline for it.
+// Answers to HTTP GET at a few paths, for whoever asks, and cheaply: one thread, a bounded number
+// of connections, one request on each, a deadline for it.
 //
 // Not prometheus-cpp's own server, which answers at no other path, nor one with a thread for each
 // connection: a few that say nothing would keep the others out.

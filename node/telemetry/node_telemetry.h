@@ -21,8 +21,8 @@ namespace grapevine {
 // What does not change while the node runs.
 struct NodeDescription {
   Rank rank = 0;
-  Rank nodes = 1;    // that the run was begun with
-  Round rounds = 0;  // that the run is to have
+  Rank nodes = 1;                          // that the run was begun with
+  Round rounds = 0;                        // that the run is to have
   std::string topology, algorithm, model;  // canonical specs
   std::string version, revision;           // of the program
 };
@@ -30,9 +30,8 @@ struct NodeDescription {
 // How long rounds took, counted by length.
 struct RoundDurations {
   // Seconds, each interval's upper end; what is longer than the last has a count of its own.
-  static constexpr std::array<double, 16> kBounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
-                                                     0.1,   0.25,   0.5,   1,    2.5,   5,
-                                                     10,    25,     50,    100};
+  static constexpr std::array<double, 16> kBounds = {
+      0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100};
   std::array<int64_t, kBounds.size() + 1> counts = {};
   std::chrono::nanoseconds sum{};
 

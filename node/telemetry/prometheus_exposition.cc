@@ -133,17 +133,19 @@ void AddPeers(const NodeFigures& figures, Families* families) {
 
 Families OfNode(const NodeDescription& node, const NodeFigures& figures) {
   Families families({{"rank", absl::StrCat(node.rank)}});
-  families.Gauge("run_info", "Settings of the run.", 1,
-                 {{"topology", node.topology}, {"algorithm", node.algorithm}, {"model", node.model}});
-  families.Gauge("ready", "Whether the node is in the run, as /readyz says.", figures.ready ? 1 : 0);
+  families.Gauge(
+      "run_info", "Settings of the run.", 1,
+      {{"topology", node.topology}, {"algorithm", node.algorithm}, {"model", node.model}});
+  families.Gauge("ready", "Whether the node is in the run, as /readyz says.",
+                 figures.ready ? 1 : 0);
   families.Gauge("planned_rounds", "Rounds that the run is to have.",
                  static_cast<double>(node.rounds));
   families.Gauge("planned_nodes", "Nodes with which the run was begun.", node.nodes);
   families.Gauge("round",
                  "Rounds that the node has completed; steps of its own where nodes share a budget.",
                  static_cast<double>(figures.round));
-  Fill(figures.durations,
-       &families.Histogram("round_duration_seconds", "Time of a round, from boundary to boundary."));
+  Fill(figures.durations, &families.Histogram("round_duration_seconds",
+                                              "Time of a round, from boundary to boundary."));
   families.Counter("sent_bytes_total", "Payload of the algorithm's messages of completed rounds.",
                    static_cast<double>(figures.bytes_sent));
   families.Counter("received_bytes_total", "Likewise, that the node has received.",

@@ -12,8 +12,8 @@ namespace grapevine {
 
 inline constexpr char kExpositionType[] = "text/plain; version=0.0.4; charset=utf-8";
 
-// In the text format. Labels are bounded: the node's rank, its neighbours', the run's settings. What
-// was not measured has no sample.
+// In the text format. Labels are bounded: the node's rank, its neighbours', the run's settings.
+// What was not measured has no sample.
 std::string Exposition(const NodeDescription& node, const NodeFigures& figures);
 
 }  // namespace grapevine

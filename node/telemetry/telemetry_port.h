@@ -1,5 +1,6 @@
-// A node's port for whoever watches it (--metrics-port): /metrics, for Prometheus; /healthz, whether
-// it lives; /readyz, whether it is in the run. As the gRPC health services "" and "grapevine" say.
+// A node's port for whoever watches it (--metrics-port): /metrics, for Prometheus; /healthz,
+// whether it lives; /readyz, whether it is in the run. As the gRPC health services "" and
+// "grapevine" say.
 //
 // It asks nobody who they are, and tells no more than these: docs/security.md.
 #ifndef GRAPEVINE_NODE_TELEMETRY_TELEMETRY_PORT_H_

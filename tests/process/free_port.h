@@ -73,22 +73,31 @@ inline UniqueDescriptor TakeName(const std::string& name) {
   return holder;
 }
 
-// A port on which nobody listens, and which nobody else gets while this process lives: the system
-// does not assign it, and other tests see that it is taken.
-inline int FreePort() {
+// So many ports in a row on which nobody listens, and which nobody else gets while this process
+// lives: the system does not assign them, and other tests see that they are taken. The first one.
+inline int FreePorts(int count) {
   static std::vector<UniqueDescriptor> taken;
   constexpr int kLowest = 10000;
   const int ports = FirstEphemeralPort() - kLowest;
+  std::vector<UniqueDescriptor> row;
   for (int i = 0; i < ports; ++i) {
     const int port = kLowest + (getpid() + i) % ports;
+    if (port == kLowest) row.clear();
     UniqueDescriptor name = TakeName("grapevine-test-port-" + std::to_string(port));
-    if (!name.open() || !CanListen(port)) continue;
-    taken.push_back(std::move(name));
-    return port;
+    if (!name.open() || !CanListen(port)) {
+      row.clear();
+      continue;
+    }
+    row.push_back(std::move(name));
+    if (static_cast<int>(row.size()) < count) continue;
+    for (UniqueDescriptor& one : row) taken.push_back(std::move(one));
+    return port - count + 1;
   }
-  ADD_FAILURE() << "no port is free below " << kLowest + ports;
+  ADD_FAILURE() << "no " << count << " ports in a row are free below " << kLowest + ports;
   return 0;
 }
+
+inline int FreePort() { return FreePorts(1); }
 
 }  // namespace grapevine::testing
 
