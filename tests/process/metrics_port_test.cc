@@ -192,12 +192,15 @@ TEST(MetricsPort, OneThatIsTakenIsNamedBeforeTheRunBegins) {
   const TakenPort taken;
   for (const bool trains : {true, false}) {
     const std::string first = std::to_string(taken.port());
-    std::vector<std::string> arguments = {
-        "train", "-n", "2", "--metrics-port=" + first, "--out=" + folder.File("run")};
+    std::vector<std::string> arguments = {"train", "-n", "2", "--metrics-port=" + first,
+                                          "--out=" + folder.File("run")};
     if (!trains) {
-      arguments = {"node", "--rank=0", "--world-size=2",
+      arguments = {"node",
+                   "--rank=0",
+                   "--world-size=2",
                    "--master-addr=127.0.0.1:" + std::to_string(FreePort()),
-                   "--metrics-port=" + first, "--out=" + folder.File("run")};
+                   "--metrics-port=" + first,
+                   "--out=" + folder.File("run")};
     }
     arguments.insert(arguments.end(), kShortRun.begin(), kShortRun.end());
     const Ended ended = RunGrapevine(arguments);

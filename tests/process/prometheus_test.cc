@@ -98,10 +98,9 @@ class PrometheusServer {
     folder.Write("alerts.yml", FileText("deploy/prometheus/alerts.yml"));
     auto process = ChildProcess::Start(
         {.executable = kServer,
-         .arguments = {"prometheus", "--config.file=" + path,
-                       "--storage.tsdb.path=" + folder.File("tsdb"),
-                       "--web.listen-address=127.0.0.1:" + std::to_string(port_),
-                       "--log.level=error"}});
+         .arguments = {
+             "prometheus", "--config.file=" + path, "--storage.tsdb.path=" + folder.File("tsdb"),
+             "--web.listen-address=127.0.0.1:" + std::to_string(port_), "--log.level=error"}});
     EXPECT_TRUE(process.ok()) << process.status();
     if (process.ok()) process_ = *std::move(process);
   }
@@ -193,8 +192,7 @@ TEST(Monitoring, PrometheusUnderstandsNodesRulesAndDashboard) {
   const int port = FreePorts(4);
   const GrapevineProcess gossip(
       TrainForLong(folder.File("gossip"), port, {"--checkpoint-every=500"}));
-  const GrapevineProcess free(
-      TrainForLong(folder.File("free"), port + 2, {"--algorithm=adpsgd"}));
+  const GrapevineProcess free(TrainForLong(folder.File("free"), port + 2, {"--algorithm=adpsgd"}));
   const PrometheusServer server(port, folder);
   ASSERT_TRUE(Eventually([&] { return server.Ready(); }));
   ASSERT_TRUE(Eventually([&] { return server.Series("up{job=\"grapevine\"} == 1") == 4; }));
@@ -204,8 +202,8 @@ TEST(Monitoring, PrometheusUnderstandsNodesRulesAndDashboard) {
     EXPECT_EQ(Promtool("check metrics < '" + text + "'"), "");
   }
   for (const std::string& expression : DashboardExpressions()) {
-    EXPECT_TRUE(Eventually([&] { return server.Series(expression) > 0; }))
-        << expression << "\n" << server.why();
+    EXPECT_TRUE(Eventually([&] { return server.Series(expression) > 0; })) << expression << "\n"
+                                                                           << server.why();
   }
   // Names that the rules ask for, and that a run has.
   const std::string alerts = FileText("deploy/prometheus/alerts.yml");
@@ -240,10 +238,8 @@ TEST(Monitoring, ThePageHasEveryNameAndNoOther) {
   const int port = FreePorts(4);
   const GrapevineProcess gossip(
       TrainForLong(folder.File("gossip"), port, {"--checkpoint-every=500"}));
-  const GrapevineProcess free(
-      TrainForLong(folder.File("free"), port + 2, {"--algorithm=adpsgd"}));
-  const std::set<std::string> documented =
-      FamiliesIn(FileText("docs/metrics.md"), "\\n\\| `");
+  const GrapevineProcess free(TrainForLong(folder.File("free"), port + 2, {"--algorithm=adpsgd"}));
+  const std::set<std::string> documented = FamiliesIn(FileText("docs/metrics.md"), "\\n\\| `");
   std::set<std::string> served;
   (void)Eventually([&] {
     for (int at = port; at < port + 4; ++at) {

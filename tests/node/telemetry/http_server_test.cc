@@ -14,10 +14,10 @@
 namespace grapevine {
 namespace {
 
-using testing::HttpConnection;
-using testing::HttpGet;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::HttpConnection;
+using testing::HttpGet;
 using ::testing::StartsWith;
 
 std::unique_ptr<HttpServer> Serve(HttpServerOptions options) {

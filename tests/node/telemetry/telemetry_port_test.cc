@@ -13,9 +13,9 @@
 namespace grapevine {
 namespace {
 
-using testing::HttpGet;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using testing::HttpGet;
 
 TEST(TelemetryPort, LivesBeforeItIsReady) {
   std::atomic<bool> ready = false;
@@ -45,9 +45,9 @@ TEST(TelemetryPort, OneThatIsTakenIsNamedWithTheFlag) {
   const auto first = OpenTelemetryPort({"127.0.0.1", 0}, {}, [] { return NodeFigures(); });
   ASSERT_TRUE(first.ok()) << first.status();
   const HostAddress taken{"127.0.0.1", (*first)->port()};
-  for (const absl::Status& status :
-       {CheckTelemetryPort(taken),
-        OpenTelemetryPort(taken, {}, [] { return NodeFigures(); }).status()}) {
+  for (const absl::Status& status : {CheckTelemetryPort(taken), OpenTelemetryPort(taken, {}, [] {
+                                                                  return NodeFigures();
+                                                                }).status()}) {
     EXPECT_EQ(FailureOf(status), Failure::kRendezvous);
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr(FormatHostAddress(taken)), HasSubstr("Address already in use"),

@@ -1,9 +1,12 @@
 // Connections between two living nodes that break: over gRPC and a relay that cuts them.
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -42,7 +45,7 @@ class RelayedNetwork final : public TransportNetwork {
     for (const auto& node : nodes_) node->transport().Join(kTestRun, addresses);
   }
 
-  Transport& transport(Rank rank) override { return nodes_[rank]->transport(); }
+  GrpcTransport& transport(Rank rank) override { return nodes_[rank]->transport(); }
   TcpRelay& relay_to(Rank rank) { return *relays_[rank]; }
 
  private:
@@ -111,6 +114,25 @@ TEST(GrpcReconnect, AnEdgeThatStaysCutFailsBothEnds) {
                 HasSubstr("it was not connected again within 0.6 s (--peer-timeout)"));
     EXPECT_EQ(network.sink(rank).failures(), 1);
   }
+}
+
+TEST(GrpcReconnect, WhoIsConnectedIsTold) {
+  using Connected = std::map<Rank, bool>;
+  RelayedNetwork network(2);
+  GrpcTransport& transport = network.transport(0);
+  const auto await = [&transport](const Connected& expected) {
+    while (transport.Connected() != expected) std::this_thread::yield();
+  };
+  EXPECT_EQ(transport.Connected(), Connected()) << "nobody is dialled";
+  ExpectDelivered(network, Step(0), 10);
+  await({{1, true}});
+  network.relay_to(1).Refuse(true);
+  network.relay_to(1).Cut();
+  await({{1, false}});
+  network.relay_to(1).Refuse(false);
+  await({{1, true}});
+  transport.GiveUp(1, absl::UnavailableError("it is lost"));
+  EXPECT_EQ(transport.Connected(), Connected());
 }
 
 // No connection lives long enough for a single chunk.
