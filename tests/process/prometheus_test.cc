@@ -52,6 +52,18 @@ TEST(Monitoring, RulesAndScrapeConfigurationAreValid) {
   EXPECT_EQ(Promtool("test rules deploy/prometheus/alerts_test.yml"), "");
 }
 
+TEST(Monitoring, TheJobOfThePageIsValid) {
+  if (!Installed()) GTEST_SKIP() << kMissing;
+  const std::string page = FileText("deploy/README.md");
+  const std::string open = "```yaml\n", close = "```";
+  const size_t begin = page.find(open) + open.size();
+  ASSERT_NE(begin, std::string::npos + open.size());
+  const ScratchFolder folder;
+  const std::string config = folder.Write(
+      "page.yml", "scrape_configs:\n" + page.substr(begin, page.find(close, begin) - begin));
+  EXPECT_EQ(Promtool("check config '" + config + "'"), "");
+}
+
 // Each has a test of its own.
 TEST(Monitoring, EveryAlertIsTested) {
   const std::string alerts = FileText("deploy/prometheus/alerts.yml");
