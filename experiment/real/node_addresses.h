@@ -50,7 +50,7 @@ std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresse
 
 // Where so many nodes of this machine, which are about to be started, can be watched, as a line;
 // empty if nowhere. kUsage where --metrics-port is no [ADDR:]PORT, or has not as many ports behind
-// it; kRendezvous where one of them is taken.
+// it; kRendezvous where one of them is taken on this machine, if they are all to be there.
 absl::StatusOr<std::string> TelemetryText(const Config& config, int nodes);
 
 // From --token-file or this process's environment. Beyond loopback a node needs one unless
