@@ -25,6 +25,7 @@ namespace grapevine::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 using Json = nlohmann::json;
@@ -176,6 +177,32 @@ TEST(MetricsPort, NodesShowWhatTheirFilesSay) {
   EXPECT_EQ(train.Await(), 0) << train.output();
   const double sent = At(zero, OfRank("sent_bytes_total", 0)) / At(zero, OfRank("round", 0));
   EXPECT_EQ(SummaryOf(run)["bytes_sent_total"], sent * kNodes * kRounds);
+}
+
+// Counters that began where the files do would count once more what processes before have done.
+TEST(MetricsPort, ARunThatGoesOnCountsAnew) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  const int port = FreePorts(kNodes);
+  {
+    GrapevineProcess killed(Train(run, port, kRounds));
+    ASSERT_TRUE(Eventually([&] { return Scrape(port)[OfRank("checkpoint_round", 0)] > 0; }))
+        << killed.output();
+  }
+  GrapevineProcess train({"train", "--resume=" + run, "--metrics-port=" + std::to_string(port)});
+  Samples now;
+  const std::string count = OfRank("round_duration_seconds_count", 0);
+  ASSERT_TRUE(Eventually([&] {
+    now = Scrape(port);
+    return now.contains(count) && now[count] > 10;
+  })) << train.output();
+  EXPECT_GE(At(now, OfRank("round", 0)) - now[count], 100) << "it goes on from a checkpoint";
+  const std::vector<Json> lines = LinesUntil(run + "/node-0/metrics.jsonl", kRounds);
+  ASSERT_FALSE(lines.empty());
+  const double a_round =
+      lines.front()["bytes_sent_total"].get<double>() / lines.front()["round"].get<double>();
+  // A round's time is told before its bytes.
+  EXPECT_THAT(At(now, OfRank("sent_bytes_total", 0)) / a_round, AnyOf(now[count], now[count] - 1));
 }
 
 TEST(MetricsPort, ANodeIsReadyOnceAllHaveFoundEachOther) {
