@@ -4,6 +4,8 @@
 
 #include <glog/logging.h>
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "topology/files/graph_formats.h"
@@ -12,10 +14,13 @@ namespace grapevine::fuzz {
 
 inline void RequireGraph(const absl::StatusOr<GraphDescription>& graph) {
   if (!graph.ok()) return RequireClass(graph.status(), Failure::kInput);
-  for (const Edge& edge : graph->edges) {
-    CHECK(edge.from >= 0 && edge.from < graph->nodes);
-    CHECK(edge.to >= 0 && edge.to < graph->nodes);
-    CHECK_NE(edge.from, edge.to);
+  CHECK(!graph->rounds.empty());
+  for (const std::vector<Edge>& round : graph->rounds) {
+    for (const Edge& edge : round) {
+      CHECK(edge.from >= 0 && edge.from < graph->nodes);
+      CHECK(edge.to >= 0 && edge.to < graph->nodes);
+      CHECK_NE(edge.from, edge.to);
+    }
   }
 }
 

@@ -69,6 +69,16 @@ TEST(LivingMixingTest, ARingClosesOverTheLost) {
   EXPECT_EQ(neighbours, (std::vector<Rank>{0, 2})) << "node 1 is next to node 3";
 }
 
+// Matchings of four nodes in two rounds, without node 3: nodes 2 and 0 have nobody in a round.
+TEST(LivingMixingTest, AScheduleFromAFileKeepsItsRounds) {
+  const std::string graph = FileOf("turns.edges", "round 0\n0 1\n2 3\nround 1\n1 2\n0 3\n");
+  const LivingMixing left = Living(Request(graph, "metropolis", 4), {0, 1, 2});
+  EXPECT_EQ(left.graph, LivingGraph::kKept);
+  EXPECT_EQ(left.mixing->topology().period(), 2);
+  EXPECT_EQ(MatrixOf(*left.mixing, 0), (Matrix{{0.5, 0.5, 0}, {0.5, 0.5, 0}, {0, 0, 1}}));
+  EXPECT_EQ(MatrixOf(*left.mixing, 1), (Matrix{{1, 0, 0}, {0, 0.5, 0.5}, {0, 0.5, 0.5}}));
+}
+
 // 0 - 1 - 2 - 3 - 0 and 1 - 3, by hand: W of four nodes without node 2.
 TEST(LivingMixingTest, WhatWasSharedWithALostNeighbourStaysWithTheNode) {
   const std::string graph = FileOf("kite.edges", "0 1\n1 2\n2 3\n3 0\n1 3\n");

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "system/file.h"
 #include "topology/spectrum/spectrum.h"
+#include "topology/weights/matrix_writer.h"
 
 namespace grapevine {
 namespace {
@@ -229,11 +230,59 @@ TEST(MatrixFileTest, RefusesWhatNoLineShows) {
             ": the weights above 0 do not join node 0 to node 1");
 }
 
-TEST(MatrixFileTest, RefusesSchedulesAndMissingFiles) {
-  const auto schedule = FromFile("", "one-peer-exponential", 8);
+// A schedule's rounds, one after the other.
+TEST(MatrixFileTest, HasAMatrixForEachRoundOfASchedule) {
+  const std::string halves = "1/2 0 0 1/2\n1/2 1/2 0 0\n0 1/2 1/2 0\n0 0 1/2 1/2\n";
+  const std::string shift = "1/4 0 3/4 0\n0 1/4 0 3/4\n3/4 0 1/4 0\n0 3/4 0 1/4\n";
+  const auto mixing = FromFile(halves + "# then\n" + shift, "one-peer-exponential", 4);
+  ASSERT_TRUE(mixing.ok()) << mixing.status();
+  EXPECT_EQ((*mixing)->stochastic(), Stochastic::kDoubly);
+  EXPECT_EQ(Row(**mixing, 1, 0).in[0].rank, 0);
+  EXPECT_EQ(Row(**mixing, 1, 0).in[0].weight, 0.5);
+  EXPECT_EQ(Row(**mixing, 1, 1).in[0].rank, 3);
+  EXPECT_EQ(Row(**mixing, 1, 1).in[0].weight, 0.75);
+  EXPECT_EQ(Row(**mixing, 1, 2).in[0].rank, 0);
+  EXPECT_EQ(FileError(halves, "one-peer-exponential", 4), ":4: ends after 4 of 8 rows");
+  EXPECT_EQ(FileError(halves + halves, "one-peer-exponential", 4),
+            ":5: round 1: W[0][3] is 0.5, but one-peer-exponential has no edge from 3 to 0");
+  EXPECT_EQ(FileError(halves + shift + shift, "one-peer-exponential", 4),
+            ":9: more than the 8 rows of 4 nodes in 2 rounds");
+  EXPECT_EQ(FileError(halves + "1/4 0 3/4 0\n0 1/4 0 3/4\n1/2 0 1/4 0\n0 3/4 0 1/4\n",
+                      "one-peer-exponential", 4),
+            ":7: round 1: row 2 sums to 0.75, not 1; write fractions such as 1/3");
+}
+
+TEST(MatrixFileTest, ReadsBackWhatIsWritten) {
+  for (const char* spec : {"small-world", "exponential", "one-peer-exponential"}) {
+    const std::shared_ptr<const Topology> graph = Graph(spec, 12);
+    const auto original = *MakeMixing("metropolis", graph);
+    std::string text;
+    const absl::Status status = WriteMatrices(*original, [&](std::string_view piece) {
+      text += piece;
+      return absl::OkStatus();
+    });
+    ASSERT_TRUE(status.ok()) << status;
+    const auto copy = FromFile(text, spec, 12);
+    ASSERT_TRUE(copy.ok()) << copy.status();
+    for (Round round = 0; round < graph->period(); ++round) {
+      for (Rank rank = 0; rank < 12; ++rank) {
+        const MixingRow before = Row(*original, rank, round), after = Row(**copy, rank, round);
+        EXPECT_EQ(before.self, after.self);
+        ASSERT_EQ(before.in.size(), after.in.size());
+        for (size_t i = 0; i < before.in.size(); ++i) {
+          EXPECT_EQ(before.in[i].rank, after.in[i].rank);
+          EXPECT_EQ(before.in[i].weight, after.in[i].weight);
+        }
+      }
+    }
+  }
+}
+
+TEST(MatrixFileTest, RefusesEndlessSchedulesAndMissingFiles) {
+  const auto schedule = FromFile("", "random-matching", 8);
   EXPECT_EQ(schedule.status().message(),
             "file:" + Path() +
-                ": one matrix does not fit one-peer-exponential, which changes with the round; "
+                ": no file has the matrices of random-matching, which never repeats; "
                 "use metropolis");
   EXPECT_EQ(FailureOf(schedule.status()), Failure::kUsage);
   EXPECT_EQ(MakeMixing("file:/nowhere/w", Graph("ring", 2)).status().message(),

@@ -6,12 +6,14 @@
 //   .dot, .gv        Graphviz DOT; ranks in the order of the names of the
 //                    nodes, in which runs of digits compare as numbers
 //   anything else    an edge list: "u v" a line, or "u -> v" for one direction; "#" and
-//                    "%" begin comments
+//                    "%" begin comments; in a schedule "round R" begins each round
 //
 // Thread-safety: pure functions.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -20,6 +22,7 @@
 #include "base/status.h"
 #include "topology/files/graph_formats.h"
 #include "topology/stored_graph.h"
+#include "topology/stored_schedule.h"
 #include "topology/topology.h"
 
 namespace grapevine {
@@ -34,8 +37,8 @@ absl::StatusOr<GraphDescription> ReadByEnding(const std::string& path) {
 }
 
 // Refuses what is not a graph of n nodes without loops, connected, and strongly so if it is
-// directed: else some nodes would never hear of others. Errors about the content carry
-// Failure::kInput, an n that does not fit Failure::kUsage.
+// directed, over all its rounds: else some nodes would never hear of others. Errors about the
+// content carry Failure::kInput, an n that does not fit Failure::kUsage.
 absl::StatusOr<std::shared_ptr<const Topology>> LoadGraphFile(const Spec& spec, Rank n, uint64_t) {
   const std::string& name = spec.text;
   const std::string path = SpecReader(spec).Argument();
@@ -45,23 +48,33 @@ absl::StatusOr<std::shared_ptr<const Topology>> LoadGraphFile(const Spec& spec, 
   if (graph.nodes != n) {
     return SizeError(name, n, absl::StrCat("the file has ", graph.nodes, " nodes"), graph.nodes);
   }
-  if (const auto node = FirstUnreachable(n, graph.edges)) {
+  const auto rounds = static_cast<int64_t>(graph.rounds.size());
+  if (rounds > kMostScheduled / n) {
+    return InputError(path, absl::StrCat(rounds, " rounds of ", n, " nodes are too many; at most ",
+                                         kMostScheduled / n));
+  }
+  std::vector<Edge> edges;
+  for (const std::vector<Edge>& round : graph.rounds) {
+    edges.insert(edges.end(), round.begin(), round.end());
+  }
+  if (const auto node = FirstUnreachable(n, edges)) {
     return InputError(path, absl::StrCat("not connected: no path from node 0 to node ", *node));
   }
-  if (!graph.directed) return MakeStoredGraph(name, n, std::move(graph.edges));
-  if (const auto path_missing = MissingPath(n, graph.edges)) {
+  const auto path_missing = graph.directed ? MissingPath(n, edges) : std::nullopt;
+  if (path_missing) {
     return InputError(path, absl::StrCat("not strongly connected: no path from node ",
                                          path_missing->from, " to node ", path_missing->to));
   }
-  return MakeDirectedGraph(name, n, std::move(graph.edges));
+  return MakeStoredSchedule(name, n, std::move(graph.rounds), graph.directed);
 }
 
-const Registration kFile(Topologies(), {.name = "file",
-                                        .options = ":PATH",
-                                        .help = "a graph of your own: an edge list, GraphML or DOT",
-                                        .tail = true,
-                                        .drawn = true,
-                                        .make = LoadGraphFile});
+const Registration kFile(
+    Topologies(), {.name = "file",
+                   .options = ":PATH",
+                   .help = "a graph of your own: an edge list, GraphML or DOT; or a schedule",
+                   .tail = true,
+                   .drawn = true,
+                   .make = LoadGraphFile});
 
 }  // namespace
 }  // namespace grapevine

@@ -60,9 +60,35 @@ absl::StatusOr<Line> ParseEdge(const FieldReader& line) {
   return Line{{from, to}, directed};
 }
 
-// In a directed graph an undirected edge is one each way.
-void AddReverses(std::span<const Edge> undirected, std::vector<Edge>* edges) {
-  for (const Edge& edge : undirected) edges->push_back({edge.to, edge.from});
+struct LineRound {
+  std::vector<Edge> both_ways;
+  std::vector<Edge> one_way;
+};
+
+// The edges of a round; in a directed graph one that goes both ways is one each way.
+std::vector<Edge> EdgesOf(LineRound round, bool directed) {
+  std::vector<Edge> edges = std::move(round.one_way);
+  for (const Edge& edge : round.both_ways) {
+    edges.push_back(edge);
+    if (directed) edges.push_back({edge.to, edge.from});
+  }
+  return edges;
+}
+
+bool BeginsRound(const FieldReader& line) { return line.fields().front() == "round"; }
+
+// The present line, "round R", begins the next round.
+absl::Status BeginRound(const FieldReader& line, size_t edges, std::vector<LineRound>* rounds) {
+  if (rounds->empty() && edges > 0) {
+    return line.Error("edges stand before the first round; begin with the line \"round 0\"");
+  }
+  const std::string next = absl::StrCat(rounds->size());
+  if (line.fields().size() != 2 || line.fields()[1] != next) {
+    return line.Error(
+        absl::StrCat("expected \"round ", next, "\": rounds are 0, 1, 2, ..., each once"));
+  }
+  rounds->emplace_back();
+  return absl::OkStatus();
 }
 
 struct NamedNode {
@@ -140,7 +166,6 @@ std::vector<Rank> RanksByName(const auto& graph) {
 absl::StatusOr<GraphDescription> Describe(const std::string& path, const auto& graph,
                                           const std::vector<Rank>& ranks) {
   GraphDescription description{.nodes = static_cast<int64_t>(num_vertices(graph)),
-                               .edges = {},
                                .directed = is_directed(graph)};
   for (auto [edge, end] = edges(graph); edge != end; ++edge) {
     const Rank from = ranks[source(*edge, graph)], to = ranks[target(*edge, graph)];
@@ -149,7 +174,7 @@ absl::StatusOr<GraphDescription> Describe(const std::string& path, const auto& g
                                            " to itself; every node averages itself anyway, "
                                            "remove it"));
     }
-    description.edges.push_back({from, to});
+    description.rounds.front().push_back({from, to});
   }
   return description;
 }
@@ -206,15 +231,23 @@ Syntax SyntaxOf(const Topology& topology, Round round, GraphFormat format) {
 absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
   ASSIGN_OR_RETURN(auto line, FieldReader::Open(path));
   GraphDescription graph;
-  std::vector<Edge> undirected;
+  LineRound only;
+  std::vector<LineRound> rounds;  // of a schedule
+  size_t edges = 0;
   Rank lowest = kHighest, highest = -1;
   while (line.Next()) {
+    if (BeginsRound(line)) {
+      RETURN_IF_ERROR(BeginRound(line, edges, &rounds));
+      continue;
+    }
     ASSIGN_OR_RETURN(const auto parsed, ParseEdge(line));
     const Edge& edge = parsed.edge;
-    if (graph.edges.size() + undirected.size() == kMaxStoredEdges) {
+    if (edges++ == kMaxStoredEdges) {
       return line.Error(absl::StrCat("more than ", kMaxStoredEdges, " edges"));
     }
-    (parsed.directed ? graph.edges : undirected).push_back(edge);
+    LineRound& round = rounds.empty() ? only : rounds.back();
+    (parsed.directed ? round.one_way : round.both_ways).push_back(edge);
+    graph.directed |= parsed.directed;
     lowest = std::min({lowest, edge.from, edge.to});
     highest = std::max({highest, edge.from, edge.to});
   }
@@ -223,9 +256,9 @@ absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
                                    "; ranks begin at 0, subtract ", lowest));
   }
   graph.nodes = int64_t{highest} + 1;
-  graph.directed = !graph.edges.empty();
-  if (graph.directed) AddReverses(undirected, &graph.edges);
-  graph.edges.insert(graph.edges.end(), undirected.begin(), undirected.end());
+  if (rounds.empty()) rounds.push_back(std::move(only));
+  graph.rounds.clear();
+  for (LineRound& round : rounds) graph.rounds.push_back(EdgesOf(std::move(round), graph.directed));
   return graph;
 }
 
@@ -283,6 +316,20 @@ absl::Status WriteGraph(const Topology& topology, Round round, GraphFormat forma
     return sink(absl::Substitute(syntax.edge, from, to));
   });
   return status.ok() ? sink(syntax.tail) : status;
+}
+
+absl::Status WriteSchedule(const Topology& topology, const TextSink& sink) {
+  if (topology.period() == 1) return WriteGraph(topology, 0, GraphFormat::kEdges, sink);
+  absl::Status status = sink(absl::StrCat("# ", topology.name(), ", ", topology.size(), " nodes, ",
+                                          topology.period(), " rounds\n"));
+  for (Round round = 0; status.ok() && round < topology.period(); ++round) {
+    status = sink(absl::StrCat("round ", round, "\n"));
+    RETURN_IF_ERROR(status);
+    status = ForEachEdge(topology, round, [&](Rank from, Rank to) {
+      return sink(absl::StrCat(from, topology.directed() ? " -> " : " ", to, "\n"));
+    });
+  }
+  return status;
 }
 
 }  // namespace grapevine

@@ -1,6 +1,7 @@
 // Reads and writes the graph formats of other programs: edge lists, GraphML, Graphviz DOT.
 //
-// Everything written can be read back, and gives the same graph.
+// Everything written can be read back, and gives the same graph. An edge list may also be a
+// schedule, round by round.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_TOPOLOGY_FILES_GRAPH_FORMATS_H_
@@ -22,13 +23,15 @@ namespace grapevine {
 // The contents of a graph file, before it is known to be a usable topology.
 struct GraphDescription {
   int64_t nodes = 0;
-  std::vector<Edge> edges;  // ranks in [0, nodes), no loops
-  bool directed = false;    // whether an edge goes one way only, unless listed both ways
+  // Of each round: ranks in [0, nodes), no loops. One round, of a graph that stays the same.
+  std::vector<std::vector<Edge>> rounds = {{}};
+  bool directed = false;  // whether an edge goes one way only, unless listed both ways
 };
 
 // Two ranks a line, from 0: "u v" for both ways, "u -> v" for one. The attributes that NetworkX
-// writes after them ("{'weight': 0.5}") are ignored: weights come from --mixing. Errors name file
-// and line and carry Failure::kInput.
+// writes after them ("{'weight': 0.5}") are ignored: weights come from --mixing. In a schedule, a
+// line "round R" begins each round, from 0 on; one may have no edges. Errors name file and line and
+// carry Failure::kInput.
 absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path);
 
 // By Boost.Graph. Ranks in the order of the node elements. Errors name the file (and the line,
@@ -52,6 +55,9 @@ absl::Status ForEachEdge(const Topology& topology, Round round,
 // Edge by edge in constant memory, so that computed graphs never need to be stored.
 absl::Status WriteGraph(const Topology& topology, Round round, GraphFormat format,
                         const TextSink& sink);
+
+// All rounds of a period, as an edge list. The topology has a period.
+absl::Status WriteSchedule(const Topology& topology, const TextSink& sink);
 
 }  // namespace grapevine
 

@@ -1,6 +1,6 @@
-// file:PATH: an explicit mixing matrix, n lines of n entries W_i0 .. W_i(n-1).
-// Entries are decimals or fractions such as 1/3, separated by blanks or commas;
-// "#" and "%" begin comments.
+// file:PATH: an explicit mixing matrix, n lines of n entries W_i0 .. W_i(n-1); of a schedule
+// the matrices of all rounds of its period, one after the other. Entries are decimals or fractions
+// such as 1/3, separated by blanks or commas; "#" and "%" begin comments.
 //
 // Thread-safety: pure function; the matrix is immutable.
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,7 @@
 #include "topology/files/field_reader.h"
 #include "topology/stored_graph.h"
 #include "topology/weights/mixing.h"
+#include "topology/weights/stored_mixing.h"
 
 namespace grapevine {
 namespace {
@@ -23,27 +25,6 @@ namespace {
 // Row and column sums may differ from 1 by this much: more would shift the mean
 // of the replicas in a long run.
 constexpr double kSumTolerance = 1e-9;
-
-class MatrixMixing final : public Mixing {
- public:
-  MatrixMixing(std::string name, std::shared_ptr<const Topology> topology,
-               std::vector<MixingRow> rows, Stochastic stochastic)
-      : name_(std::move(name)),
-        topology_(std::move(topology)),
-        rows_(std::move(rows)),
-        stochastic_(stochastic) {}
-
-  std::string name() const override { return name_; }
-  const Topology& topology() const override { return *topology_; }
-  Stochastic stochastic() const override { return stochastic_; }
-  void Row(Rank rank, Round, MixingRow* row) const override { *row = rows_[rank]; }
-
- private:
-  const std::string name_;
-  const std::shared_ptr<const Topology> topology_;
-  const std::vector<MixingRow> rows_;
-  const Stochastic stochastic_;
-};
 
 // "0.25" or "1/4"; nullopt for anything else, also outside [0, 1].
 std::optional<double> ParseWeight(std::string_view field) {
@@ -59,20 +40,27 @@ std::optional<double> ParseWeight(std::string_view field) {
   return value;
 }
 
-// The present line as row `rank`.
-absl::StatusOr<MixingRow> ParseRow(const FieldReader& line, Rank rank, const Topology& topology) {
+// "round 2: ", where there are several.
+std::string When(const Topology& topology, Round round) {
+  return topology.period() == 1 ? "" : absl::StrCat("round ", round, ": ");
+}
+
+// The present line as row `rank` of a round.
+absl::StatusOr<MixingRow> ParseRow(const FieldReader& line, Rank rank, Round round,
+                                   const Topology& topology) {
+  const std::string when = When(topology, round);
   if (line.fields().size() != static_cast<size_t>(topology.size())) {
-    return line.Error(absl::StrCat("row ", rank, " has ", line.fields().size(), " entries, not ",
-                                   topology.size()));
+    return line.Error(absl::StrCat(when, "row ", rank, " has ", line.fields().size(),
+                                   " entries, not ", topology.size()));
   }
   std::vector<Rank> neighbours;
-  topology.InNeighbours(rank, 0, &neighbours);
+  topology.InNeighbours(rank, round, &neighbours);
   MixingRow row{.self = 0, .in = {}};
   auto neighbour = neighbours.begin();
   for (Rank column = 0; column < topology.size(); ++column) {
     const std::string_view field = line.fields()[column];
     const auto weight = ParseWeight(field);
-    const auto entry = absl::StrCat("W[", rank, "][", column, "]");
+    const auto entry = absl::StrCat(when, "W[", rank, "][", column, "]");
     if (!weight) {
       return line.Error(absl::StrCat(entry, " is ", Quoted(field),
                                      "; weights are decimals or fractions between 0 and 1"));
@@ -96,32 +84,38 @@ double Sum(const MixingRow& row) {
   return sum;
 }
 
-struct Matrix {
-  std::vector<MixingRow> rows;
+struct Matrices {
+  std::vector<MixingRows> rounds;
   absl::Status uneven_row;  // the first that does not sum to 1
 };
 
-absl::StatusOr<Matrix> ParseRows(const std::string& path, const Topology& topology) {
+absl::StatusOr<Matrices> ParseRows(const std::string& path, const Topology& topology) {
   ASSIGN_OR_RETURN(auto line, FieldReader::Open(path));
-  Matrix matrix;
-  std::vector<MixingRow>& rows = matrix.rows;
-  while (line.Next()) {
-    const Rank rank = static_cast<Rank>(rows.size());
-    if (rank == topology.size()) {
-      return line.Error(absl::StrCat("more than the ", rank, " rows of ", rank, " nodes"));
+  const Rank n = topology.size();
+  Matrices matrices;
+  std::vector<MixingRows>& rounds = matrices.rounds;
+  int64_t rows = 0;
+  for (const int64_t all = n * topology.period(); line.Next(); ++rows) {
+    if (rows == all) {
+      return line.Error(absl::StrCat(
+          "more than the ", all, " rows of ", n, " nodes",
+          topology.period() == 1 ? "" : absl::StrCat(" in ", topology.period(), " rounds")));
     }
-    ASSIGN_OR_RETURN(auto row, ParseRow(line, rank, topology));
+    const auto rank = static_cast<Rank>(rows % n);
+    const Round round = rows / n;
+    if (rank == 0) rounds.emplace_back();
+    ASSIGN_OR_RETURN(auto row, ParseRow(line, rank, round, topology));
     if (const double sum = Sum(row); std::abs(sum - 1) > kSumTolerance) {
-      matrix.uneven_row.Update(
-          line.Error(absl::StrCat("row ", rank, " sums to ", absl::SixDigits(sum),
-                                  ", not 1; write fractions such as 1/3")));
+      matrices.uneven_row.Update(
+          line.Error(absl::StrCat(When(topology, round), "row ", rank, " sums to ",
+                                  absl::SixDigits(sum), ", not 1; write fractions such as 1/3")));
     }
-    rows.push_back(std::move(row));
+    rounds.back().push_back(std::move(row));
   }
-  if (rows.size() < static_cast<size_t>(topology.size())) {
-    return line.Error(absl::StrCat("ends after ", rows.size(), " of ", topology.size(), " rows"));
+  if (rows < n * topology.period()) {
+    return line.Error(absl::StrCat("ends after ", rows, " of ", n * topology.period(), " rows"));
   }
-  return matrix;
+  return matrices;
 }
 
 double Entry(const MixingRow& row, Rank column) {
@@ -132,7 +126,7 @@ double Entry(const MixingRow& row, Rank column) {
 }
 
 // An entry that breaks the symmetry; empty if none does.
-std::string Asymmetry(const std::vector<MixingRow>& rows) {
+std::string Asymmetry(const MixingRows& rows) {
   const Rank n = static_cast<Rank>(rows.size());
   for (Rank i = 0; i < n; ++i) {
     for (const auto& [j, weight] : rows[i].in) {
@@ -147,7 +141,7 @@ std::string Asymmetry(const std::vector<MixingRow>& rows) {
 }
 
 // A column that does not sum to 1; empty if all do.
-std::string UnevenColumn(const std::vector<MixingRow>& rows) {
+std::string UnevenColumn(const MixingRows& rows) {
   std::vector<double> sums(rows.size(), 0);
   for (size_t i = 0; i < rows.size(); ++i) {
     sums[i] += rows[i].self;
@@ -162,13 +156,15 @@ std::string UnevenColumn(const std::vector<MixingRow>& rows) {
   return "";
 }
 
-// Nodes that the weights above 0 do not join; empty if they join all.
-std::string Gap(const std::vector<MixingRow>& rows) {
-  const Rank n = static_cast<Rank>(rows.size());
+// Nodes that the weights above 0 do not join, over all rounds; empty if they join all.
+std::string Gap(const std::vector<MixingRows>& rounds) {
+  const Rank n = static_cast<Rank>(rounds.front().size());
   std::vector<Edge> used;
-  for (Rank i = 0; i < n; ++i) {
-    for (const auto& [j, weight] : rows[i].in) {
-      if (weight > 0) used.push_back({j, i});
+  for (const MixingRows& rows : rounds) {
+    for (Rank i = 0; i < n; ++i) {
+      for (const auto& [j, weight] : rows[i].in) {
+        if (weight > 0) used.push_back({j, i});
+      }
     }
   }
   const auto missing = MissingPath(n, used);
@@ -177,42 +173,51 @@ std::string Gap(const std::vector<MixingRow>& rows) {
                       missing->to);
 }
 
-// What the matrix is, or why it is of no use.
-absl::StatusOr<Stochastic> Check(const std::string& path, const Matrix& matrix, bool directed) {
-  const bool even_rows = matrix.uneven_row.ok();
-  const std::string uneven_column = UnevenColumn(matrix.rows);
-  if (!even_rows && !uneven_column.empty()) return matrix.uneven_row;
+// The first flaw of any round, with the round.
+std::string FirstFlaw(const Matrices& matrices, const Topology& topology,
+                      std::string (*flaw_of)(const MixingRows&)) {
+  for (size_t round = 0; round < matrices.rounds.size(); ++round) {
+    const std::string flaw = flaw_of(matrices.rounds[round]);
+    if (!flaw.empty()) return When(topology, static_cast<Round>(round)) + flaw;
+  }
+  return "";
+}
+
+// What the matrices are, or why they are of no use.
+absl::StatusOr<Stochastic> Check(const std::string& path, const Matrices& matrices,
+                                 const Topology& topology) {
+  const bool even_rows = matrices.uneven_row.ok();
+  const std::string uneven_column = FirstFlaw(matrices, topology, UnevenColumn);
+  if (!even_rows && !uneven_column.empty()) return matrices.uneven_row;
   std::string flaw;
-  if (even_rows && !directed) flaw = Asymmetry(matrix.rows);
+  if (even_rows && !topology.directed()) flaw = FirstFlaw(matrices, topology, Asymmetry);
   if (flaw.empty()) flaw = uneven_column;
-  if (flaw.empty()) flaw = Gap(matrix.rows);
+  if (flaw.empty()) flaw = Gap(matrices.rounds);
   if (!flaw.empty()) return InputError(path, flaw);
   return even_rows ? Stochastic::kDoubly : Stochastic::kColumns;
 }
 
-// Refuses, by file, line and entry: a topology that changes with the round,
-// another size, entries outside [0, 1], weight between nodes that are not
-// neighbours, columns that do not sum to 1, an asymmetric W on an undirected
-// graph where rows do too, and weights so sparse that some node never hears of
+// Refuses, by file, line and entry: a topology that never repeats, another size, entries outside
+// [0, 1], weight between nodes that are not neighbours, columns that do not sum to 1, an asymmetric
+// W on an undirected graph where rows do too, and weights so sparse that some node never hears of
 // another. Errors carry Failure::kInput.
 absl::StatusOr<std::shared_ptr<const Mixing>> LoadMatrixFile(
     const Spec& spec, std::shared_ptr<const Topology> topology) {
   const std::string& name = spec.text;
   const std::string path = SpecReader(spec).Argument();
   if (path.empty()) return SpecError(name, "a path is missing");
-  if (topology->period() != 1) {
-    return SpecError(name, absl::StrCat("one matrix does not fit ", topology->name(),
-                                        ", which changes with the round; use metropolis"));
+  if (topology->period() == 0) {
+    return SpecError(name, absl::StrCat("no file has the matrices of ", topology->name(),
+                                        ", which never repeats; use metropolis"));
   }
-  ASSIGN_OR_RETURN(auto matrix, ParseRows(path, *topology));
-  ASSIGN_OR_RETURN(const auto stochastic, Check(path, matrix, topology->directed()));
-  return std::make_shared<MatrixMixing>(name, std::move(topology), std::move(matrix.rows),
-                                        stochastic);
+  ASSIGN_OR_RETURN(auto matrices, ParseRows(path, *topology));
+  ASSIGN_OR_RETURN(const auto stochastic, Check(path, matrices, *topology));
+  return MakeStoredMixing(name, std::move(topology), std::move(matrices.rounds), stochastic);
 }
 
 const Registration kFile(Mixings(), {.name = "file",
                                      .options = ":PATH",
-                                     .help = "a matrix of your own",
+                                     .help = "a matrix of your own, or one for each round",
                                      .tail = true,
                                      .make = LoadMatrixFile});
 

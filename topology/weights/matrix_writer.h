@@ -1,0 +1,20 @@
+// Writes mixing weights as --mixing=file:PATH reads them (matrix_file.cc).
+//
+// Thread-safety: a pure function.
+#ifndef GRAPEVINE_TOPOLOGY_WEIGHTS_MATRIX_WRITER_H_
+#define GRAPEVINE_TOPOLOGY_WEIGHTS_MATRIX_WRITER_H_
+
+#include "absl/status/status.h"
+#include "topology/files/graph_formats.h"
+#include "topology/weights/mixing.h"
+
+namespace grapevine {
+
+// The matrices of a period, one after the other, n lines of n entries each; entries read back as
+// the same numbers. The topology has a period. An error of `sink` stops the writing and is
+// returned.
+absl::Status WriteMatrices(const Mixing& mixing, const TextSink& sink);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TOPOLOGY_WEIGHTS_MATRIX_WRITER_H_
