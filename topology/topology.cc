@@ -1,6 +1,8 @@
 #include "topology/topology.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/spec.h"
@@ -11,6 +13,15 @@ namespace grapevine {
 Registry<TopologyKind>& Topologies() {
   static auto* const topologies = new Registry<TopologyKind>("topology");
   return *topologies;
+}
+
+std::vector<std::string> AdvisedTopologies(Rank nodes) {
+  std::vector<std::string> specs;
+  for (const TopologyKind* kind : Topologies().All()) {
+    if (!kind->advised) continue;
+    for (std::string& spec : kind->advised(nodes)) specs.push_back(std::move(spec));
+  }
+  return specs;
 }
 
 absl::StatusOr<std::shared_ptr<const Topology>> MakeTopology(std::string_view text, Rank n,

@@ -107,6 +107,9 @@ struct TopologyKind {
 // All topologies of this program.
 Registry<TopologyKind>& Topologies();
 
+// The specs that they advise for so many nodes, by name. Some do not exist for some n.
+std::vector<std::string> AdvisedTopologies(Rank nodes);
+
 // "hypercube: not for 12 nodes: n must be a power of two; the nearest is n = 8 or 16". Every
 // topology is defined for an n >= 1 or refuses it in these words.
 //

@@ -31,6 +31,7 @@
 #include "experiment/advice/advice_report.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_problem.h"
+#include "experiment/core/phantom_settings.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_run.h"
@@ -68,13 +69,7 @@ absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
     config->set_compute(FormatDuration(time));
     basis->compute_measured = true;
   }
-  if (learns) {
-    config->set_model(absl::StrCat("phantom:", 4 * experiment->layout().size, "B"));
-    // Settings of learning.
-    for (const char* name : {"init_from", "target_accuracy", "data", "split", "label_smoothing"}) {
-      ClearField(ConfigFieldNamed(name), config);
-    }
-  }
+  if (learns) ForgetLearning(experiment->layout().size, config);
   basis->compute = config->compute();
   return absl::OkStatus();
 }

@@ -15,11 +15,10 @@
 #include "base/status.h"
 #include "base/units.h"
 #include "experiment/core/experiment.h"
+#include "experiment/simulated/round_times.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "run/config/config.pb.h"
-#include "sim/engine/sim_observer.h"
-#include "sim/engine/simulation.h"
-#include "sim/engine/vector_store.h"
+#include "sim/nanoseconds.h"
 #include "system/mutex.h"
 #include "topology/spectrum/spectrum.h"
 #include "topology/topology.h"
@@ -29,11 +28,7 @@ namespace {
 
 // The default comes first, since it is chosen among graphs that are equal, as small ones may be.
 std::vector<std::string> AdvisedGraphs(Rank nodes) {
-  std::vector<std::string> graphs;
-  for (const TopologyKind* kind : Topologies().All()) {
-    if (!kind->advised) continue;
-    for (std::string& spec : kind->advised(nodes)) graphs.push_back(std::move(spec));
-  }
+  std::vector<std::string> graphs = AdvisedTopologies(nodes);
   std::stable_partition(graphs.begin(), graphs.end(),
                         [](const std::string& spec) { return spec == Config().topology(); });
   return graphs;
@@ -116,26 +111,6 @@ absl::StatusOr<CrossoverSearch> FindCrossovers(
 }
 
 namespace {
-
-class RoundClock final : public SimObserver {
- public:
-  explicit RoundClock(const RoundTimingOptions& options) : options_(options) {}
-
-  absl::Status OnCut(const CutTimes& cut, Vec) override {
-    if (cut.round == options_.warm_up) begin_ = std::max(begin_, cut.now);
-    if (cut.round == options_.warm_up + options_.measured) end_ = std::max(end_, cut.now);
-    return absl::OkStatus();
-  }
-
-  double seconds_per_round() const {
-    return SecondsOfNanoseconds(end_ - begin_) / static_cast<double>(options_.measured);
-  }
-
- private:
-  const RoundTimingOptions options_;
-  Nanoseconds begin_ = 0;
-  Nanoseconds end_ = 0;
-};
 
 // A candidate that can be formed.
 struct Contender {
@@ -290,24 +265,11 @@ absl::Status SearchCrossovers(const std::vector<Contender>& contenders, const Co
 absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
                                   const RoundTimingOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SimulatedCluster> made, SimulatedCluster::Make(cluster));
-  const auto course = experiment.NewCourse();
-  const auto compute = experiment.MakeCompute(course.get());
-  PhantomVectors vectors(experiment.layout().size, experiment.optimizer().step_vectors());
-  RoundClock clock(options);
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<Simulation> simulation,
-      Simulation::Make(
-          made->options(experiment),
-          {.make_network = [&](AlarmClock* alarms) { return made->network().Make(alarms); },
-           .make_algorithm =
-               [&](Rank rank) { return experiment.MakeAlgorithm(rank, course.get()); },
-           .vectors = &vectors,
-           .compute = compute.get(),
-           .effects = made->effects(),
-           .observer = &clock,
-           .interrupted = options.interrupted}));
-  RETURN_IF_ERROR(simulation->Run(options.warm_up + options.measured));
-  return clock.seconds_per_round();
+  const Round end = options.warm_up + options.measured;
+  ASSIGN_OR_RETURN(const std::vector<Nanoseconds> times,
+                   RoundTimes(experiment, *made, end, options.interrupted));
+  return SecondsOfNanoseconds(times[end] - times[options.warm_up]) /
+         static_cast<double>(options.measured);
 }
 
 absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRunOptions& options) {

@@ -119,21 +119,36 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
   std::unique_ptr<Experiment> experiment(new Experiment(config));
   RETURN_IF_ERROR(experiment->BuildRoles());
   RETURN_IF_ERROR(experiment->BuildGraph());
-  ASSIGN_OR_RETURN(experiment->problem_, MakeProblem(config, experiment->workers_, cache));
-  RETURN_IF_ERROR(experiment->BuildTraining());
-  RETURN_IF_ERROR(experiment->BuildCompute());
-  RETURN_IF_ERROR(experiment->BuildFaults());
-  RETURN_IF_ERROR(CheckFailurePolicy(experiment->config_, experiment->faults_));
-  // Reports the algorithm's errors before anything starts.
-  const std::unique_ptr<const RunCourse> course = experiment->NewCourse();
-  if (auto algorithm = experiment->MakeAlgorithm(0, course.get()); !algorithm.ok()) {
-    return NamingFlag("--algorithm", config.algorithm(), algorithm.status());
-  }
-  if (config.has_init_from()) {
-    std::vector<float> replica(experiment->layout().size);
-    RETURN_IF_ERROR(experiment->Initialize(replica.data()));
-  }
+  RETURN_IF_ERROR(experiment->BuildRest(cache));
   return experiment;
+}
+
+absl::StatusOr<std::unique_ptr<Experiment>> Experiment::BuildOn(
+    std::shared_ptr<const Mixing> mixing, const Config& config) {
+  RETURN_IF_ERROR(CheckModelSettings(config));
+  std::unique_ptr<Experiment> experiment(new Experiment(config));
+  RETURN_IF_ERROR(experiment->BuildRoles());
+  experiment->mixing_ = std::move(mixing);
+  RETURN_IF_ERROR(experiment->BuildRest(/*cache=*/nullptr));
+  return experiment;
+}
+
+absl::Status Experiment::BuildRest(DatasetCache* cache) {
+  ASSIGN_OR_RETURN(problem_, MakeProblem(config_, workers_, cache));
+  RETURN_IF_ERROR(BuildTraining());
+  RETURN_IF_ERROR(BuildCompute());
+  RETURN_IF_ERROR(BuildFaults());
+  RETURN_IF_ERROR(CheckFailurePolicy(config_, faults_));
+  // Reports the algorithm's errors before anything starts.
+  const std::unique_ptr<const RunCourse> course = NewCourse();
+  if (auto algorithm = MakeAlgorithm(0, course.get()); !algorithm.ok()) {
+    return NamingFlag("--algorithm", config_.algorithm(), algorithm.status());
+  }
+  if (config_.has_init_from()) {
+    std::vector<float> replica(layout().size);
+    RETURN_IF_ERROR(Initialize(replica.data()));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Experiment::BuildRoles() {

@@ -42,6 +42,10 @@ class Experiment {
   // and name the file.
   static absl::StatusOr<std::unique_ptr<Experiment>> Build(const Config& config,
                                                            DatasetCache* cache = nullptr);
+  // The same on a graph that no spec names: it has the nodes of `config`, whose topology and mixing
+  // are not read.
+  static absl::StatusOr<std::unique_ptr<Experiment>> BuildOn(std::shared_ptr<const Mixing> mixing,
+                                                             const Config& config);
 
   const Config& config() const { return config_; }
   const Mixing& mixing() const { return *mixing_; }
@@ -120,6 +124,8 @@ class Experiment {
  private:
   explicit Experiment(Config config) : config_(std::move(config)) {}
 
+  // After the roles and the graph.
+  absl::Status BuildRest(DatasetCache* cache);
   absl::Status BuildRoles();
   absl::Status BuildGraph();
   absl::Status BuildCompute();
