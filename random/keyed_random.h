@@ -39,6 +39,7 @@ enum class Purpose : uint64_t {
   kPartner = 19,
   kChaos = 20,
   kStart = 21,
+  kGraphSearch = 22,
 };
 
 // The stateless form, for one draw per element; constexpr, so that device code has it.

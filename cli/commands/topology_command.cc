@@ -16,6 +16,7 @@
 #include "base/spec.h"
 #include "base/status.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/topology_optimization.h"
 #include "cli/terminal/text_output.h"
 #include "run/config/resolved_config.h"
 #include "topology/files/graph_formats.h"
@@ -339,10 +340,11 @@ absl::Status RunTopology(const TopologyOptions& options) {
 }  // namespace
 
 void AddTopologyCommand(CommandLine& line) {
-  Command command =
-      line.AddCommand("topology", "print the properties of a graph, or the graph itself");
+  Command command = line.AddCommand(
+      "topology",
+      "print the properties of a graph, or the graph itself, or find the best for a network");
   const auto options = std::make_shared<TopologyOptions>();
-  command.AddFlag(
+  const Flag topology = command.AddFlag(
       {.names = "--topology",
        .help = absl::StrCat("communication graph, or several to compare, separated by commas: ",
                             JoinHelp(Topologies().Listings())),
@@ -350,30 +352,37 @@ void AddTopologyCommand(CommandLine& line) {
       &options->topologies);
   command.AddFlag({.names = "-n,--nodes", .help = "number of nodes", .placeholder = "N"},
                   &options->nodes);
-  command.AddFlag({.names = "--mixing",
-                   .help = absl::StrCat("mixing weights: ", JoinHelp(Mixings().Listings())),
-                   .placeholder = "SPEC"},
-                  &options->mixing);
+  const Flag mixing =
+      command.AddFlag({.names = "--mixing",
+                       .help = absl::StrCat("mixing weights: ", JoinHelp(Mixings().Listings())),
+                       .placeholder = "SPEC"},
+                      &options->mixing);
   command.AddFlag({.names = "--seed", .help = "seed of everything random", .placeholder = "N"},
                   &options->seed);
-  command.AddFlag(
+  const Flag round = command.AddFlag(
       {.names = "--round", .help = "which round of a schedule to show", .placeholder = "R"},
       &options->round);
   const Flag json =
       command.AddSwitch({.names = "--json", .help = "print one JSON object for each topology"});
-  command
-      .AddFlag({.names = "--format",
-                .help = "write the graph instead: edges, graphml or dot",
-                .placeholder = "FORMAT"},
-               &options->format)
-      .Excludes(json);
+  const Flag format = command
+                          .AddFlag({.names = "--format",
+                                    .help = "write the graph instead: edges, graphml or dot",
+                                    .placeholder = "FORMAT"},
+                                   &options->format)
+                          .Excludes(json);
   command.AddFlag({.names = "-o,--out",
-                   .help = "write to FILE instead of standard output",
+                   .help = "write to FILE instead of standard output; with --optimize, write the "
+                           "graph there, and its weights to FILE.mixing",
                    .placeholder = "FILE"},
                   &options->out);
-  command.OnChosen([options, json] {
+  const auto optimize = DeclareOptimization(command, {topology, mixing, round, format});
+  command.OnChosen([options, json, optimize] {
     options->json = json.given();
-    return RunTopology(*options);
+    if (!optimize->given()) return RunTopology(*options);
+    return optimize->Run({.nodes = options->nodes,
+                          .seed = options->seed,
+                          .json = options->json,
+                          .out = options->out});
   });
 }
 

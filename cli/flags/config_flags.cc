@@ -129,9 +129,13 @@ std::vector<const ConfigField*> FieldsInGroups(std::initializer_list<std::string
   return fields;
 }
 
-ConfigFlags::ConfigFlags(Command command, const std::vector<const ConfigField*>& fields)
+ConfigFlags::ConfigFlags(Command command, const std::vector<const ConfigField*>& fields,
+                         const Flag* condition)
     : file_(DeclareFile(command)) {
   for (const ConfigField* field : fields) flags_.emplace_back(field, Declare(command, *field));
+  if (condition == nullptr) return;
+  file_.Needs(*condition);
+  for (auto& [field, flag] : flags_) flag.Needs(*condition);
 }
 
 ConfigSources ConfigFlags::Sources(std::string (*join)(const std::vector<std::string>&)) const {

@@ -31,8 +31,10 @@ std::vector<const ConfigField*> FieldsInGroups(std::initializer_list<std::string
 // The flags of one command: a value that refers to its options, valid as long as the command.
 class ConfigFlags {
  public:
-  // Declares a flag for each field on `command`, and --config.
-  ConfigFlags(Command command, const std::vector<const ConfigField*>& fields);
+  // Declares a flag for each field on `command`, and --config; with a `condition`, all of them are
+  // refused without that flag.
+  ConfigFlags(Command command, const std::vector<const ConfigField*>& fields,
+              const Flag* condition = nullptr);
 
   // After parsing: flags over environment over file over defaults, validated,
   // with this program's version and revision.
