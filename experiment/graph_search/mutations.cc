@@ -12,7 +12,7 @@ using Rounds = std::vector<WeightedRound>;
 constexpr double kNewWeight = 0.25;
 
 void Add(Rank a, Rank b, double weight, WeightedRound* round) {
-  const auto [low, high] = std::minmax(a, b);
+  const Rank low = std::min(a, b), high = std::max(a, b);
   const bool there = std::ranges::any_of(
       *round, [&](const WeightedEdge& edge) { return edge.a == low && edge.b == high; });
   if (!there && low != high) round->push_back({low, high, weight});
