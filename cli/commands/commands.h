@@ -33,6 +33,10 @@ void AddEvalCommand(CommandLine& line);
 // The versions of this program and its parts; also --version.
 void AddVersionCommand(CommandLine& line);
 
+// What describes `line` itself, which outlives its run: scripts for shells, manual pages.
+void AddCompletionCommand(CommandLine& line);
+void AddManualCommand(CommandLine& line);
+
 // Declares --format on `command`, which prints a table; its help continues with the names. `name`
 // outlives the command line.
 void AddTableFormatFlag(Command command, const std::string& help, std::string* name);

@@ -10,11 +10,13 @@
 #include "base/registry.h"
 #include "base/status.h"
 #include "cli/commands/commands.h"
+#include "experiment/core/spec_help.h"
 #include "model/data/dataset_batches.h"
 #include "model/datasets/dataset_kind.h"
 #include "model/files/safetensors.h"
 #include "model/networks/network_kind.h"
 #include "model/problem/network_problem.h"
+#include "run/config/config_field.h"
 #include "run/config/resolved_config.h"
 
 namespace grapevine {
@@ -86,11 +88,13 @@ void AddEvalCommand(CommandLine& line) {
       .Required();
   command.AddFlag({.names = "--model",
                    .help = "the model's network (default: from the file's metadata, else lenet5)",
-                   .placeholder = "SPEC"},
+                   .placeholder = "SPEC",
+                   .words = ValueWords(ConfigFieldNamed("model"))},
                   &options->model);
   command.AddFlag({.names = "--data",
                    .help = absl::StrCat("data set: ", JoinUsages(Datasets().Listings())),
-                   .placeholder = "SPEC"},
+                   .placeholder = "SPEC",
+                   .words = ValueWords(ConfigFieldNamed("data"))},
                   &options->data);
   const Flag train = command.AddSwitch(
       {.names = "--train", .help = "evaluate on the training set instead of the test set"});

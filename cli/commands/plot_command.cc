@@ -91,7 +91,8 @@ void AddPlotCommand(CommandLine& line) {
       {.names = "--x",
        .help = "horizontal axis: of convergence epoch, bytes, time or all (default); of accuracy a "
                "setting of the runs, such as batch or lr",
-       .placeholder = "AXIS"},
+       .placeholder = "AXIS",
+       .words = {"epoch", "bytes", "time", "all", "batch", "lr"}},
       &request.x);
   command
       .AddFlag({.names = "--loss",

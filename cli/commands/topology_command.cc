@@ -18,6 +18,8 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/topology_optimization.h"
 #include "cli/terminal/text_output.h"
+#include "experiment/core/spec_help.h"
+#include "run/config/config_field.h"
 #include "run/config/resolved_config.h"
 #include "topology/files/graph_formats.h"
 #include "topology/spectrum/spectrum.h"
@@ -275,6 +277,12 @@ struct TopologyOptions {
 const std::vector<std::pair<std::string, GraphFormat>> kFormats = {
     {"edges", GraphFormat::kEdges}, {"graphml", GraphFormat::kGraphml}, {"dot", GraphFormat::kDot}};
 
+std::vector<std::string> FormatNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, format] : kFormats) names.push_back(name);
+  return names;
+}
+
 absl::StatusOr<std::vector<std::shared_ptr<const Topology>>> MakeTopologies(
     const TopologyOptions& options) {
   const auto specs = SplitSpecList(options.topologies);
@@ -348,14 +356,16 @@ void AddTopologyCommand(CommandLine& line) {
       {.names = "--topology",
        .help = absl::StrCat("communication graph, or several to compare, separated by commas: ",
                             JoinHelp(Topologies().Listings())),
-       .placeholder = "SPEC"},
+       .placeholder = "SPEC",
+       .words = ValueWords(ConfigFieldNamed("topology"))},
       &options->topologies);
   command.AddFlag({.names = "-n,--nodes", .help = "number of nodes", .placeholder = "N"},
                   &options->nodes);
   const Flag mixing =
       command.AddFlag({.names = "--mixing",
                        .help = absl::StrCat("mixing weights: ", JoinHelp(Mixings().Listings())),
-                       .placeholder = "SPEC"},
+                       .placeholder = "SPEC",
+                       .words = ValueWords(ConfigFieldNamed("mixing"))},
                       &options->mixing);
   command.AddFlag({.names = "--seed", .help = "seed of everything random", .placeholder = "N"},
                   &options->seed);
@@ -367,7 +377,8 @@ void AddTopologyCommand(CommandLine& line) {
   const Flag format = command
                           .AddFlag({.names = "--format",
                                     .help = "write the graph instead: edges, graphml or dot",
-                                    .placeholder = "FORMAT"},
+                                    .placeholder = "FORMAT",
+                                    .words = FormatNames()},
                                    &options->format)
                           .Excludes(json);
   command.AddFlag({.names = "-o,--out",

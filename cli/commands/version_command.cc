@@ -1,3 +1,7 @@
+#ifdef GRAPEVINE_WITH_CUDA
+#include <cuda_runtime_api.h>
+#include <cudnn_version.h>
+#endif
 #include <dnnl.h>
 #include <google/protobuf/stubs/common.h>
 #include <grpcpp/grpcpp.h>
@@ -6,10 +10,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/commands/commands.h"
+#include "experiment/core/spec_help.h"
+#include "run/config/config_field.h"
 #include "run/records/revision.h"
 
 namespace grapevine {
@@ -22,41 +30,78 @@ std::string Allocator() {
   return tc_version == nullptr ? "libc" : tc_version(nullptr, nullptr, nullptr);
 }
 
+// Of the toolkit and the library that this was built with; empty without them.
+std::string CudaVersion() {
+#ifdef CUDART_VERSION
+  return absl::StrFormat("%d.%d", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+#else
+  return "";
+#endif
+}
+
+std::string CudnnVersion() {
+#ifdef CUDNN_MAJOR
+  return absl::StrFormat("%d.%d.%d", CUDNN_MAJOR, CUDNN_MINOR, CUDNN_PATCHLEVEL);
+#else
+  return "";
+#endif
+}
+
 struct Part {
   const char* name;
-  std::string version;
+  std::string version;  // empty: this build has none
 };
 
 std::vector<Part> Parts() {
   const dnnl_version_t& dnnl = *dnnl_version();
   return {{"revision", Revision()},
+          {"date", RevisionDate()},
           {"compiler", __VERSION__},
 #ifdef NDEBUG
           {"build", "optimized"},
 #else
           {"build", "with assertions"},
 #endif
-          {"backends", "cpu"},
           {"onednn", absl::StrFormat("%d.%d.%d", dnnl.major, dnnl.minor, dnnl.patch)},
+          {"cuda", CudaVersion()},
+          {"cudnn", CudnnVersion()},
           {"grpc", grpc::Version()},
           {"protobuf", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)},
           {"zlib", zlibVersion()},
           {"allocator", Allocator()}};
 }
 
+// The settings whose specs name what registers itself.
+constexpr const char* kRegistered[] = {"algorithm", "data",      "mixing",   "model",
+                                       "network",   "optimizer", "schedule", "topology"};
+
+std::vector<std::string> Backends() {
+  std::vector<std::string> backends = {"cpu"};
+  if (!CudaVersion().empty()) backends.push_back("cuda");
+  return backends;
+}
+
 std::string VersionLine() { return absl::StrCat("grapevine ", Version(), " (", Revision(), ")"); }
 
 void PrintJson() {
   nlohmann::ordered_json json = {{"version", Version()}};
-  for (const Part& part : Parts()) json[part.name] = part.version;
+  for (const Part& part : Parts()) {
+    json[part.name] = nullptr;
+    if (!part.version.empty()) json[part.name] = part.version;
+  }
+  json["backends"] = Backends();
+  for (const char* field : kRegistered) {
+    json["registered"][field] = ValueWords(ConfigFieldNamed(field));
+  }
   std::cout << json.dump(2) << std::endl;
 }
 
 void PrintText() {
   std::cout << "grapevine " << Version() << "\n";
-  for (const Part& part : Parts()) {
-    std::cout << absl::StreamFormat("  %-10s %s\n", part.name, part.version);
+  for (const auto& [name, version] : Parts()) {
+    if (!version.empty()) std::cout << absl::StreamFormat("  %-10s %s\n", name, version);
   }
+  std::cout << absl::StreamFormat("  %-10s %s\n", "backends", absl::StrJoin(Backends(), ", "));
 }
 
 }  // namespace

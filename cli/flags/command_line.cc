@@ -52,12 +52,16 @@ std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_p
                              {{"{false}", ""}});
 }
 
+// Without the list that a check appends ("AXIS:{x,y}"), and without what says "many".
+std::string Placeholder(const CLI::Option& option) {
+  if (option.get_type_size() == 0) return "";
+  const std::string type = option.get_type_name();
+  return absl::StrReplaceAll(type.substr(0, type.find(":{")), {{"...", ""}});
+}
+
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
   if (option->get_type_size() == 0) return "";  // a switch
-  const bool many = option->get_expected_max() > 1;
-  // Without the list that a check appends ("AXIS:{x,y}"): the text names it.
-  const std::string type = option->get_type_name();
-  return absl::StrCat(" ", type.substr(0, type.find(":{")), many ? "..." : "");
+  return absl::StrCat(" ", Placeholder(*option), option->get_expected_max() > 1 ? "..." : "");
 }
 
 std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
@@ -154,13 +158,51 @@ int ReportFailure(const CLI::App& command, const absl::Status& status) {
   return ExitCode(status);
 }
 
-// What all flags have in common.
-CLI::Option* Declared(CLI::Option* option, const FlagText& text) {
-  if (!text.placeholder.empty()) option->type_name(text.placeholder);
-  if (!text.group.empty()) option->group(text.group);
-  const bool takes_a_value = option->nonpositional() && option->get_expected_min() > 0;
-  if (takes_a_value) option->check(CheckValue);
-  return option;
+// "Options" comes first, then headings in the order of their first flag.
+std::vector<const CLI::Option*> InOrderOfHelp(const CLI::App& command) {
+  std::vector<const CLI::Option*> ordered;
+  for (const std::string& group : command.get_groups()) {
+    for (const CLI::Option* option : command.get_options()) {
+      if (option->get_group() == group) ordered.push_back(option);
+    }
+  }
+  return ordered;
+}
+
+// "-n", "--nodes"; a name that negates comes last.
+std::vector<std::string> TypedNames(const CLI::Option& option) {
+  if (!option.nonpositional()) return {option.get_single_name()};
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+FlagDescription DescribeFlag(const CLI::Option& option, const FlagWords& words) {
+  const auto known = words.find(&option);
+  return {.names = TypedNames(option),
+          .placeholder = Placeholder(option),
+          .help = option.get_description(),
+          .fallback = option.get_default_str(),
+          .group = option.get_group(),
+          .words = known == words.end() ? std::vector<std::string>() : known->second,
+          .required = option.get_required(),
+          .repeated = option.get_expected_max() > 1 ||
+                      option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll};
+}
+
+CommandDescription DescribeCommand(const CLI::App& command, const FlagWords& words) {
+  CommandDescription description{.name = command.get_name(),
+                                 .help = command.get_description(),
+                                 .footer = command.get_footer()};
+  for (const CLI::Option* option : InOrderOfHelp(command)) {
+    (option->nonpositional() ? description.flags : description.arguments)
+        .push_back(DescribeFlag(*option, words));
+  }
+  for (const CLI::App* subcommand : command.get_subcommands({})) {
+    description.commands.push_back(DescribeCommand(*subcommand, words));
+  }
+  return description;
 }
 
 }  // namespace
@@ -175,6 +217,7 @@ Flag& Flag::Required() {
 }
 
 Flag& Flag::OneOf(std::vector<std::string> values) {
+  (*words_)[option_] = values;
   option_->check(CLI::IsMember(std::move(values)));
   return *this;
 }
@@ -194,23 +237,33 @@ Flag& Flag::ShowDefault(const std::string& text) {
   return *this;
 }
 
+// What all flags have in common.
+Flag Command::Declared(CLI::Option* option, const FlagText& text) {
+  if (!text.placeholder.empty()) option->type_name(text.placeholder);
+  if (!text.group.empty()) option->group(text.group);
+  if (!text.words.empty()) (*words_)[option] = text.words;
+  const bool takes_a_value = option->nonpositional() && option->get_expected_min() > 0;
+  if (takes_a_value) option->check(CheckValue);
+  return Flag(option, words_);
+}
+
 Flag Command::AddFlag(const FlagText& text, FlagTarget target) {
   return std::visit(
       [&]<typename T>(T* value) {
         CLI::Option* option = app_->add_option(text.names, *value, text.help);
         if constexpr (!std::is_same_v<T, std::vector<std::string>>) option->capture_default_str();
-        return Flag(Declared(option, text));
+        return Declared(option, text);
       },
       target);
 }
 
 Flag Command::AddText(const FlagText& text, bool repeated) {
-  CLI::Option* option = Declared(app_->add_option(text.names, CLI::callback_t(), text.help), text);
-  return Flag(repeated ? option->take_all() : option->take_last());
+  CLI::Option* option = app_->add_option(text.names, CLI::callback_t(), text.help);
+  return Declared(repeated ? option->take_all() : option->take_last(), text);
 }
 
 Flag Command::AddSwitch(const FlagText& text) {
-  return Flag(Declared(app_->add_flag(text.names)->description(text.help), text));
+  return Declared(app_->add_flag(text.names)->description(text.help), text);
 }
 
 void Command::Hide() { app_->group(""); }
@@ -234,11 +287,23 @@ CommandLine::CommandLine(const std::string& program, const std::string& descript
 CommandLine::~CommandLine() = default;
 
 Command CommandLine::AddCommand(const std::string& name, const std::string& description) {
-  return Command(app_->add_subcommand(name, description), &exit_code_);
+  return Command(app_->add_subcommand(name, description), &words_, &exit_code_);
 }
+
+void CommandLine::SetFooter(const std::string& text) { app_->footer(text); }
 
 void CommandLine::SetVersion(const std::string& line) {
   app_->set_version_flag("--version", line, "print the version and exit");
+}
+
+CommandDescription CommandLine::Describe() const {
+  CommandDescription program = DescribeCommand(*app_, words_);
+  for (CommandDescription& command : program.commands) {
+    for (FlagDescription& argument : command.arguments) {
+      if (argument.placeholder == kCommandPlaceholder) argument.words = CommandNames(*app_);
+    }
+  }
+  return program;
 }
 
 int CommandLine::Run(int argc, char** argv) {

@@ -15,12 +15,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "cli/flags/command_description.h"
 
 namespace CLI {
 class App;
@@ -34,7 +36,15 @@ struct FlagText {
   std::string help;
   std::string placeholder = "";  // "N", in the help; none for a switch
   std::string group = "";        // heading in the help; empty: "Options"
+  // What a value may be or begin with ("ring", "file:PATH"), for completion; Flag::OneOf knows.
+  std::vector<std::string> words = {};
 };
+
+// Of an argument that names a command of the program: its words are all of them.
+inline constexpr char kCommandPlaceholder[] = "COMMAND";
+
+// What completes the values of flags that have a list of words.
+using FlagWords = std::map<const CLI::Option*, std::vector<std::string>>;
 
 // A declared flag. A value, valid as long as its CommandLine.
 class Flag {
@@ -53,9 +63,10 @@ class Flag {
 
  private:
   friend class Command;
-  explicit Flag(CLI::Option* option) : option_(option) {}
+  Flag(CLI::Option* option, FlagWords* words) : option_(option), words_(words) {}
 
   CLI::Option* option_;
+  FlagWords* words_;
 };
 
 // Where a flag's value goes. The value before parsing is the default.
@@ -84,9 +95,12 @@ class Command {
 
  private:
   friend class CommandLine;
-  Command(CLI::App* app, int* exit_code) : app_(app), exit_code_(exit_code) {}
+  Command(CLI::App* app, FlagWords* words, int* exit_code)
+      : app_(app), words_(words), exit_code_(exit_code) {}
+  Flag Declared(CLI::Option* option, const FlagText& text);
 
   CLI::App* app_;
+  FlagWords* words_;
   int* exit_code_;
 };
 
@@ -98,8 +112,13 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   Command AddCommand(const std::string& name, const std::string& description);
+  // The end of the program's help.
+  void SetFooter(const std::string& text);
   // What --version prints.
   void SetVersion(const std::string& line);
+
+  // Everything that was declared, in the order of the help.
+  CommandDescription Describe() const;
 
   // Parses and runs. An unknown flag or command is answered with the nearest one that exists, no
   // arguments with the help; a flag that lacks its value (`--out=`) is refused and never swallows
@@ -109,6 +128,7 @@ class CommandLine {
 
  private:
   std::unique_ptr<CLI::App> app_;
+  FlagWords words_;
   int exit_code_ = 0;
 };
 

@@ -49,7 +49,8 @@ Flag DeclareValue(Command command, const ConfigField& field, const FieldInfo& in
       .AddText({.names = letter + FlagName(field),
                 .help = SpecHelp(field),
                 .placeholder = info.placeholder(),
-                .group = info.group()},
+                .group = info.group(),
+                .words = ValueWords(field)},
                field.is_repeated())
       .ShowDefault(FieldText(field, Config()));
 }

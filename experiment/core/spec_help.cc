@@ -1,5 +1,7 @@
 #include "experiment/core/spec_help.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/registry.h"
@@ -8,6 +10,7 @@
 #include "model/problem/problem.h"
 #include "optim/learning_rate.h"
 #include "optim/optimizer.h"
+#include "run/config/config_choices.h"
 #include "sim/platform/platform_kind.h"
 #include "topology/topology.h"
 #include "topology/weights/mixing.h"
@@ -16,27 +19,44 @@ namespace grapevine {
 namespace {
 
 // What the spec of a setting may name; empty if that is nothing registered.
-std::string Known(const std::string& field) {
-  if (field == "algorithm") return JoinHelp(Algorithms().Listings());
-  if (field == "data") return JoinHelp(Datasets().Listings());
+std::vector<Listing> Known(const std::string& field) {
+  if (field == "algorithm") return Algorithms().Listings();
+  if (field == "data") return Datasets().Listings();
   if (field == "model") {
-    return absl::StrCat(JoinHelp(Networks().Listings()), ", ", JoinHelp(Problems().Listings()));
+    std::vector<Listing> models = Networks().Listings();
+    for (Listing& problem : Problems().Listings()) models.push_back(std::move(problem));
+    return models;
   }
-  if (field == "optimizer") return JoinHelp(Optimizers().Listings());
-  if (field == "network") return JoinUsages(Platforms().Listings());
-  if (field == "schedule") return JoinHelp(Schedules().Listings());
-  if (field == "mixing") return JoinHelp(Mixings().Listings());
-  // There are so many that only `grapevine topology` describes each.
-  if (field == "topology") return JoinUsages(Topologies().Listings());
-  return "";
+  if (field == "optimizer") return Optimizers().Listings();
+  if (field == "network") return Platforms().Listings();
+  if (field == "schedule") return Schedules().Listings();
+  if (field == "mixing") return Mixings().Listings();
+  if (field == "topology") return Topologies().Listings();
+  return {};
+}
+
+// There are so many of some that only a page or another command describes each.
+bool NamesAlone(const std::string& field) { return field == "network" || field == "topology"; }
+
+// With what must follow the name, up to the first colon or optional part.
+std::string Word(const Listing& listing) {
+  if (!listing.options.starts_with(':')) return listing.name;
+  return listing.name + listing.options.substr(0, listing.options.find_first_of(":[", 1));
 }
 
 }  // namespace
 
 std::string SpecHelp(const ConfigField& field) {
   const std::string help = InfoOf(field).help();
-  const std::string known = Known(field.name());
-  return known.empty() ? help : absl::StrCat(help, ": ", known);
+  const std::vector<Listing> known = Known(field.name());
+  if (known.empty()) return help;
+  return absl::StrCat(help, ": ", NamesAlone(field.name()) ? JoinUsages(known) : JoinHelp(known));
+}
+
+std::vector<std::string> ValueWords(const ConfigField& field) {
+  std::vector<std::string> words = ConfigChoicesOf(field.name());
+  for (const Listing& listing : Known(field.name())) words.push_back(Word(listing));
+  return words;
 }
 
 }  // namespace grapevine

@@ -1,10 +1,11 @@
-// The help of a setting, with all names that its spec may have, from the registries.
+// The names that the spec of a setting may have, and its help with them, from the registries.
 //
 // Pure functions over the registries, safe from any thread.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_SPEC_HELP_H_
 #define GRAPEVINE_EXPERIMENT_CORE_SPEC_HELP_H_
 
 #include <string>
+#include <vector>
 
 #include "run/config/config_field.h"
 
@@ -13,6 +14,10 @@ namespace grapevine {
 // "how nodes learn together: NAME[:key=value] (one line of help), ..."; only its own help for a
 // setting that names nothing registered.
 std::string SpecHelp(const ConfigField& field);
+
+// What a value of the setting may begin with, for completion: the registered names, with what must
+// follow ("ring", "file:PATH"), or the few values that it may have; empty where anything may be.
+std::vector<std::string> ValueWords(const ConfigField& field);
 
 }  // namespace grapevine
 

@@ -14,9 +14,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/registry.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "run/config/config_choices.h"
 #include "run/config/config_field.h"
 #include "run/config/config_file.h"
 #include "run/config/config_values.h"
@@ -217,28 +219,13 @@ absl::Status CheckRanges(const ResolvedConfig& resolved) {
   return absl::OkStatus();
 }
 
-struct ChoiceRule {
-  const char* field;
-  std::vector<std::string_view> values;
-};
-
 absl::Status CheckChoices(const ResolvedConfig& resolved) {
-  const ChoiceRule rules[] = {
-      {"precision", {"fp32", "tf32", "bf16", "fp16"}},
-      {"log_level", {"debug", "info", "warning", "error"}},
-      {"log_format", {"text", "json"}},
-      {"on_failure", {"auto", "end", "shrink", "wait"}},
-      {"network_model", {"auto", "nic", "queue", "packets", "packets:control=reno", "flow"}}};
-  for (const ChoiceRule& rule : rules) {
-    const std::string value = FieldText(ConfigFieldNamed(rule.field), resolved.config);
-    std::string known;
-    bool found = false;
-    for (std::string_view choice : rule.values) {
-      found |= value == choice;
-      absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(choice));
+  for (const ConfigChoices& choices : AllConfigChoices()) {
+    const std::string value = FieldText(ConfigFieldNamed(choices.field), resolved.config);
+    if (std::ranges::find(choices.values, value) == choices.values.end()) {
+      return UsageError(absl::StrCat(Culprit(resolved, choices.field), ": must be one of ",
+                                     absl::StrJoin(choices.values, ", ")));
     }
-    if (!found)
-      return UsageError(absl::StrCat(Culprit(resolved, rule.field), ": must be one of ", known));
   }
   return absl::OkStatus();
 }

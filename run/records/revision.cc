@@ -16,4 +16,10 @@ std::string Revision() {
   return stamp.empty() ? "unknown" : stamp;
 }
 
+std::string RevisionDate() {
+  return ""
+#include "run/records/date_stamp.inc"
+      ;
+}
+
 }  // namespace grapevine

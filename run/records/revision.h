@@ -13,6 +13,9 @@ std::string Version();
 // differed; "unknown" outside a git checkout.
 std::string Revision();
 
+// The day of that revision, in UTC: "2024-02-29"; empty outside a git checkout.
+std::string RevisionDate();
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_RUN_RECORDS_REVISION_H_

@@ -1,0 +1,78 @@
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/registry.h"
+#include "base/status.h"
+#include "cli/commands/commands.h"
+#include "cli/reference/manual_page.h"
+#include "run/records/output_file.h"
+#include "run/records/revision.h"
+
+namespace grapevine {
+namespace {
+
+constexpr char kManualExamples[] =
+    "Examples:\n"
+    "  grapevine manual train | man -l -\n"
+    "  grapevine manual --all=share/man/man1";
+
+struct ManualOptions {
+  std::string command;
+  std::string folder;  // for the pages of all commands; empty: print one
+};
+
+absl::Status WritePages(const std::vector<ManualPage>& pages, const std::string& folder) {
+  RETURN_IF_ERROR(CreateFolders(folder));
+  for (const ManualPage& page : pages) {
+    RETURN_IF_ERROR(WriteOutputFile(absl::StrCat(folder, "/", page.name, ".1"), page.text));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PrintPage(const std::vector<ManualPage>& pages, const CommandDescription& program,
+                       const std::string& command) {
+  const std::string name =
+      command.empty() ? program.name : absl::StrCat(program.name, "-", command);
+  for (const ManualPage& page : pages) {
+    if (page.name != name) continue;
+    std::cout << page.text;
+    return absl::OkStatus();
+  }
+  std::vector<std::string> names;
+  for (const CommandDescription& known : program.commands) names.push_back(known.name);
+  const std::string nearest = NearestName(command, names);
+  return UsageError(absl::StrCat("unknown command ", command, "; ",
+                                 nearest.empty() ? absl::StrCat("see ", program.name, " --help")
+                                                 : absl::StrCat("did you mean ", nearest, "?")));
+}
+
+}  // namespace
+
+void AddManualCommand(CommandLine& line) {
+  Command command = line.AddCommand("manual", "print the manual page of a command, or write all");
+  const auto options = std::make_shared<ManualOptions>();
+  const Flag all = command.AddFlag({.names = "--all",
+                                    .help = "write the pages of all commands into this folder",
+                                    .placeholder = "DIR"},
+                                   &options->folder);
+  command
+      .AddFlag({.names = "COMMAND",
+                .help = "of which command (default: of the program)",
+                .placeholder = kCommandPlaceholder},
+               &options->command)
+      .Excludes(all);
+  command.SetFooter(kManualExamples);
+  command.OnChosen([options, &line] {
+    const CommandDescription program = line.Describe();
+    const std::vector<ManualPage> pages =
+        ManualPages(program, {.version = Version(), .date = RevisionDate()});
+    return options->folder.empty() ? PrintPage(pages, program, options->command)
+                                   : WritePages(pages, options->folder);
+  });
+}
+
+}  // namespace grapevine
