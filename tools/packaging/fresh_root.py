@@ -1,0 +1,83 @@
+"""A fresh Debian 12 in a folder, in which the package is installed and run.
+
+It is made from the archives that apt uses on this machine, with apt's own settings for them. The
+package is installed by the commands of deploy/Containerfile.
+"""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import tempfile
+
+from build import run_to_end
+from installation import SOURCE, InstallError
+
+RELEASE = "bookworm"
+CONTAINERFILE = SOURCE / "deploy/Containerfile"
+# How apt reaches the archives, and what it makes of their dates, holds for the root, too.
+APT_SETTINGS = re.compile(r"Acquire::(https?|ftp|Retries|Check-Valid-Until|Check-Date)\b")
+# What a user does first, by the user of the container.
+TRIAL = SOURCE / "tools/packaging/try_installed"
+
+
+def check_can_be_made():
+    if os.geteuid() != 0:
+        raise InstallError("--test makes a root: run it as root")
+
+
+def archives():
+    """One-line sources of Debian 12, as apt on this machine has them."""
+    fields = "$(ORIGIN)\t$(CODENAME)\t$(REPO_URI)\t$(RELEASE)\t$(COMPONENT)"
+    listed = subprocess.run(["apt-get", "indextargets", "--format", fields, "Created-By: Packages"],
+                            check=True, capture_output=True, text=True).stdout
+    sources = []
+    for line in dict.fromkeys(listed.splitlines()):
+        origin, codename, uri, release, component = line.split("\t")
+        if origin == "Debian" and codename.startswith(RELEASE):
+            sources.append(f"deb {uri} {release} {component}\n")
+    if not sources:
+        raise InstallError(f"apt on this machine has no archive of Debian's {RELEASE}, from which "
+                           "the fresh root is made; add one to its sources and run apt-get update")
+    return "".join(sources)
+
+
+def apt_settings():
+    dumped = subprocess.run(["apt-config", "dump", "--no-empty"], check=True, capture_output=True,
+                            text=True).stdout
+    return "".join(f"{line}\n" for line in dumped.splitlines() if APT_SETTINGS.match(line))
+
+
+def installing_commands(text):
+    """The commands of the last stage of a container file."""
+    stage = re.split(r"^FROM .*$", text, flags=re.M)[-1].replace("\\\n", " ")
+    commands = re.findall(r"^RUN (.*)$", stage, flags=re.M)
+    if not any("apt-get install" in command and ".deb" in command for command in commands):
+        raise InstallError(f"{CONTAINERFILE}: the last stage does not install the package")
+    return commands
+
+
+def hooks(package):
+    """What mmdebstrap does in the root, $1: what the container file does, then the trial."""
+    prepare = [f'mkdir "$1/packages" && cp {shlex.quote(str(package))} "$1/packages/"']
+    install = [f'chroot "$1" sh -c {shlex.quote(command)}'
+               for command in installing_commands(CONTAINERFILE.read_text())]
+    user = ["chroot \"$1\" runuser -u grapevine -- bash -s < " + shlex.quote(str(TRIAL))]
+    return prepare + install + user
+
+
+def test(package):
+    """Installs the package in a fresh root, and tries what it installs there."""
+    with tempfile.TemporaryDirectory(prefix="grapevine-root-") as folder:
+        scratch = pathlib.Path(folder)
+        (scratch / "sources.list").write_text(archives())
+        (scratch / "apt.conf").write_text(apt_settings())
+        # The folder itself is not open to the user in the root.
+        scratch.chmod(0o755)
+        status = run_to_end(["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
+                             f"--aptopt={scratch / 'apt.conf'}",
+                             *(f"--customize-hook={hook}" for hook in hooks(package)),
+                             RELEASE, str(scratch / "root"), str(scratch / "sources.list")])
+    if status != 0:
+        raise InstallError("the trial in a fresh root failed: mmdebstrap ended with "
+                           f"{status} (above)")
