@@ -13,7 +13,7 @@ import sys
 
 # Flags of other programs that the pages name: Bazel's and Slurm's, and our scripts'.
 OTHERS = {"config", "jobs", "ntasks-per-node", "cpus-per-task", "requeue", "signal", "cifar10",
-          "seconds", "attempts", "patience"}
+          "seconds", "attempts", "patience", "prefix", "destdir", "program", "uninstall", "test"}
 
 # Not what a name is put together from: "--no-".
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?![\w-])")
