@@ -86,10 +86,10 @@ def commit_time():
     """Of the sources, in seconds, so that the same sources give the same package."""
     if "SOURCE_DATE_EPOCH" in os.environ:
         return os.environ["SOURCE_DATE_EPOCH"]
-    shown = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=SOURCE, capture_output=True,
-                           text=True)
-    newest = max(path.stat().st_mtime for path in SOURCE.glob("*"))
-    return shown.stdout.strip() or str(int(newest))
+    try:
+        return run("git", "log", "-1", "--format=%ct", cwd=SOURCE).strip()
+    except InstallError:  # a source archive, or no git
+        return str(int((SOURCE / "VERSION").stat().st_mtime))
 
 
 def wrapped(text):
