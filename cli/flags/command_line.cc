@@ -200,7 +200,8 @@ CommandDescription DescribeCommand(const CLI::App& command, const FlagWords& wor
         .push_back(DescribeFlag(*option, words));
   }
   for (const CLI::App* subcommand : command.get_subcommands({})) {
-    description.commands.push_back(DescribeCommand(*subcommand, words));
+    const bool hidden = subcommand->get_group().empty();
+    if (!hidden) description.commands.push_back(DescribeCommand(*subcommand, words));
   }
   return description;
 }
