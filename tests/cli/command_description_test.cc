@@ -75,6 +75,15 @@ TEST(CommandDescription, HasWhatTheHelpHas) {
   EXPECT_TRUE(draw.arguments[0].repeated);
 }
 
+TEST(CommandDescription, HasNoCommandThatIsHidden) {
+  CommandLine line("program", "does things");
+  line.AddCommand("seen", "for people").OnChosen([] { return absl::OkStatus(); });
+  line.AddCommand("hidden", "for programs").Hide();
+  const CommandDescription program = line.Describe();
+  ASSERT_EQ(program.commands.size(), 1u);
+  EXPECT_EQ(program.commands[0].name, "seen");
+}
+
 TEST(CommandDescription, AnArgumentThatIsACommandIsOneOfAll) {
   EXPECT_THAT(Described().commands[1].arguments[0].words, ElementsAre("draw", "help"));
 }
