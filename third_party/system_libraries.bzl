@@ -135,6 +135,12 @@ def system_libraries():
         targets = {"zlib": ["-lz"]},
     )
     _system_library(
+        name = "zip",
+        deb = "libzip-dev",
+        probe = ["/usr/include/zip.h"],
+        targets = {"zip": ["-lzip"]},
+    )
+    _system_library(
         name = "jpeg",
         deb = "libjpeg62-turbo-dev",
         probe = ["/usr/include/jpeglib.h"],

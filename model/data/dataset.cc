@@ -26,7 +26,7 @@ Dataset::Dataset(DatasetTraits traits, std::vector<Label> labels)
 MemoryDataset::MemoryDataset(DatasetTraits traits, std::vector<uint8_t> pixels,
                              std::vector<Label> labels)
     : Dataset(std::move(traits), std::move(labels)), pixels_(std::move(pixels)) {
-  CHECK_EQ(static_cast<int64_t>(pixels_.size()), size() * this->traits().shape.size());
+  CHECK_EQ(static_cast<int64_t>(pixels_.size()), size() * this->traits().image_bytes());
 }
 
 absl::StatusOr<std::span<const uint8_t>> MemoryDataset::Image(int64_t i, ImageScratch*) const {
@@ -37,9 +37,11 @@ absl::StatusOr<std::span<const uint8_t>> MemoryDataset::VariedImage(int64_t i, u
                                                                     ImageScratch* scratch) const {
   const Augmentation& augmentation = traits().augmentation;
   if (augmentation.none()) return Pixels(i);
-  scratch->image.resize(static_cast<size_t>(traits().shape.size()));
-  ApplyVariation(augmentation, DrawVariation(augmentation, bits), traits().shape, Pixels(i),
-                 scratch->image);
+  // To augmentation, which only moves pixels, a float is a few channels of bytes.
+  ImageShape shape = traits().shape;
+  shape.channels = traits().image_bytes() / (shape.height * shape.width);
+  scratch->image.resize(static_cast<size_t>(shape.size()));
+  ApplyVariation(augmentation, DrawVariation(augmentation, bits), shape, Pixels(i), scratch->image);
   return std::span<const uint8_t>(scratch->image);
 }
 
@@ -53,7 +55,7 @@ int64_t MemoryDataset::bytes() const {
 }
 
 std::span<const uint8_t> MemoryDataset::Pixels(int64_t i) const {
-  const auto size = static_cast<size_t>(traits().shape.size());
+  const auto size = static_cast<size_t>(traits().image_bytes());
   return std::span(pixels_).subspan(static_cast<size_t>(i) * size, size);
 }
 

@@ -1,7 +1,8 @@
 // Labelled images, in memory or in files that are decoded on demand.
 //
 // Images are bytes, as files have them, and become normalized floats batch by
-// batch: a quarter of the memory, and augmentation works on bytes.
+// batch: a quarter of the memory, and augmentation works on bytes. Only what a file has as floats
+// stays so.
 //
 // Thread-safety: immutable, safe from any thread; functions are pure.
 #ifndef GRAPEVINE_MODEL_DATA_DATASET_H_
@@ -21,7 +22,7 @@
 
 namespace grapevine {
 
-// Per channel, of pixels scaled to [0, 1]: x <- (x - mean) / deviation.
+// Per channel, of bytes scaled to [0, 1], or of floats: x <- (x - mean) / deviation.
 struct Normalization {
   std::vector<float> mean;
   std::vector<float> deviation;
@@ -31,10 +32,17 @@ struct Normalization {
 struct DatasetTraits {
   std::string name;
   ImageShape shape;
+  // Pixels are floats of this machine instead of bytes.
+  bool floats = false;
   int64_t classes = 0;
   Normalization normalization;
   // How training batches vary these images.
   Augmentation augmentation;
+
+  // Of an image as the data set has it.
+  int64_t image_bytes() const {
+    return shape.size() * static_cast<int64_t>(floats ? sizeof(float) : 1);
+  }
 };
 
 // A class's number; at most kMaxClasses classes.
@@ -56,9 +64,9 @@ class Dataset {
   int64_t size() const { return static_cast<int64_t>(labels_.size()); }
   std::span<const Label> labels() const { return labels_; }
 
-  // Image i, 0 <= i < size(), without variation: (height, width, channels) bytes,
-  // there until `scratch` is used again. Errors carry Failure::kInput and name
-  // the file.
+  // Image i, 0 <= i < size(), without variation: (height, width, channels) bytes
+  // (or the bytes of as many floats), there until `scratch` is used again. Errors carry
+  // Failure::kInput and name the file.
   virtual absl::StatusOr<std::span<const uint8_t>> Image(int64_t i,
                                                          ImageScratch* scratch) const = 0;
   // The same as a training batch shows it: traits().augmentation, drawn from
@@ -92,8 +100,8 @@ struct TrainTest {
 // A data set whose images are all in memory.
 class MemoryDataset final : public Dataset {
  public:
-  // `pixels` are channels last, image after image: traits.shape.size() bytes for
-  // each of `labels`.
+  // `pixels` are channels last, image after image: traits.image_bytes() for each of
+  // `labels`.
   MemoryDataset(DatasetTraits traits, std::vector<uint8_t> pixels, std::vector<Label> labels);
 
   // Never fails; a view of the data set's own memory.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "base/status.h"
@@ -30,6 +31,21 @@ void PixelTable::Normalize(std::span<const uint8_t> pixels, float* out) const {
     }
   }
 }
+
+namespace {
+
+// The same for an image of floats.
+void NormalizeFloats(const Normalization& normalization, std::span<const uint8_t> pixels,
+                     float* out) {
+  std::memcpy(out, pixels.data(), pixels.size());
+  const size_t channels = normalization.mean.size();
+  for (size_t i = 0; i < pixels.size() / sizeof(float); ++i) {
+    const size_t c = i % channels;
+    out[i] = (out[i] - normalization.mean[c]) / normalization.deviation[c];
+  }
+}
+
+}  // namespace
 
 DatasetBatches::DatasetBatches(std::shared_ptr<const Dataset> data, int64_t batch_size)
     : data_(std::move(data)), batch_size_(batch_size), table_(data_->traits().normalization) {
@@ -59,7 +75,12 @@ void DatasetBatches::Begin(int64_t round, Batch* batch, std::vector<int32_t>* sa
 absl::Status DatasetBatches::FillImage(int64_t round, int64_t index, int32_t sample,
                                        ImageScratch* scratch, Batch* batch) const {
   ASSIGN_OR_RETURN(const auto pixels, Pixels(round, index, sample, scratch));
-  table_.Normalize(pixels, &batch->images[static_cast<size_t>(index * shape().size())]);
+  float* const image = &batch->images[static_cast<size_t>(index * shape().size())];
+  if (data_->traits().floats) {
+    NormalizeFloats(data_->traits().normalization, pixels, image);
+  } else {
+    table_.Normalize(pixels, image);
+  }
   return absl::OkStatus();
 }
 
