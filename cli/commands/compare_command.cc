@@ -8,6 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/terminal/text_output.h"
 #include "report/comparison.h"
+#include "report/measurements.h"
 #include "report/table.h"
 
 namespace grapevine {
@@ -16,7 +17,8 @@ namespace {
 constexpr char kCompareExamples[] =
     "Examples:\n"
     "  grapevine compare runs/ring runs/torus\n"
-    "  grapevine compare runs/sweep --target=97% --sort=target --format=markdown";
+    "  grapevine compare runs/sweep --target=97% --sort=target --format=markdown\n"
+    "  grapevine compare runs/ring --measurements --format=csv -o ring.csv";
 
 struct GivenForTable {
   ComparisonOptions options;
@@ -24,10 +26,12 @@ struct GivenForTable {
   std::string output;
 };
 
-absl::Status Compare(const GivenForTable& given) {
+absl::Status Compare(const GivenForTable& given, bool measurements) {
   ComparisonOptions options = given.options;
   options.format = TableFormatNamed(given.format);
-  ASSIGN_OR_RETURN(const std::string text, ComparisonText(options));
+  ASSIGN_OR_RETURN(const std::string text, measurements
+                                               ? MeasurementsText(options.runs, options.format)
+                                               : ComparisonText(options));
   ASSIGN_OR_RETURN(auto output, TextOutput::Open(given.output));
   const absl::Status status = output.Append(text);
   return status.ok() ? output.Close() : status;
@@ -46,25 +50,33 @@ void AddCompareCommand(CommandLine& line) {
                 .placeholder = "DIR"},
                &options.runs)
       .Required();
-  command.AddFlag({.names = "--target",
-                   .help = "test accuracy, as 97% or 0.97, the time to which is compared (default: "
-                           "the runs' --target-accuracy)",
-                   .placeholder = "P"},
-                  &options.target);
-  command
-      .AddFlag({.names = "--sort",
-                .help = absl::StrCat("what the best run is best at: ",
-                                     absl::StrJoin(ComparisonKeys(), ", ")),
-                .placeholder = "KEY"},
-               &options.sort)
-      .OneOf(ComparisonKeys());
+  const Flag target = command.AddFlag(
+      {.names = "--target",
+       .help = "test accuracy, as 97% or 0.97, the time to which is compared (default: "
+               "the runs' --target-accuracy)",
+       .placeholder = "P"},
+      &options.target);
+  const Flag sort = command
+                        .AddFlag({.names = "--sort",
+                                  .help = absl::StrCat("what the best run is best at: ",
+                                                       absl::StrJoin(ComparisonKeys(), ", ")),
+                                  .placeholder = "KEY"},
+                                 &options.sort)
+                        .OneOf(ComparisonKeys());
+  const Flag measurements =
+      command
+          .AddSwitch({.names = "--measurements",
+                      .help = "a line for each measurement of each run instead, with all fields of "
+                              "metrics.jsonl"})
+          .Excludes(target)
+          .Excludes(sort);
   AddTableFormatFlag(command, "how the table is written", &given->format);
   command.AddFlag({.names = "-o,--output",
                    .help = "file to write (default: standard output)",
                    .placeholder = "FILE"},
                   &given->output);
   command.SetFooter(kCompareExamples);
-  command.OnChosen([given] { return Compare(*given); });
+  command.OnChosen([given, measurements] { return Compare(*given, measurements.given()); });
 }
 
 }  // namespace grapevine

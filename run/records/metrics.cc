@@ -189,6 +189,16 @@ std::string ToJsonLine(const NodeMetrics& metrics) {
   return Dump(json);
 }
 
+std::vector<NamedNumber> NumbersOf(const RunMetrics& metrics) {
+  const nlohmann::ordered_json line = ToJson(metrics, kRunMembers);
+  std::vector<NamedNumber> numbers;
+  kRunMembers(metrics, [&](const char* name, const auto&) {
+    const auto found = line.find(name);
+    numbers.push_back({name, found == line.end() ? "" : Dump(*found)});
+  });
+  return numbers;
+}
+
 absl::StatusOr<RunMetrics> RunMetricsFromJson(std::string_view line) {
   return FromJsonText<RunMetrics>(line, kRunMembers);
 }

@@ -109,6 +109,14 @@ struct NodeMetrics {
 std::string ToJsonLine(const RunMetrics& metrics);
 std::string ToJsonLine(const NodeMetrics& metrics);
 
+// A field of a line, and its number as the line has it.
+struct NamedNumber {
+  const char* name;
+  std::string text;  // empty where it was not measured
+};
+// All fields that a line may have, in its order.
+std::vector<NamedNumber> NumbersOf(const RunMetrics& metrics);
+
 // The inverse, safe on hostile input. Errors name the member.
 absl::StatusOr<RunMetrics> RunMetricsFromJson(std::string_view line);
 absl::StatusOr<NodeMetrics> NodeMetricsFromJson(std::string_view line);

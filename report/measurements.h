@@ -1,0 +1,23 @@
+// Everything that runs have measured, in one table: for spreadsheets and statistics programs.
+//
+// Safe from any thread; the runs' files are read.
+#ifndef GRAPEVINE_REPORT_MEASUREMENTS_H_
+#define GRAPEVINE_REPORT_MEASUREMENTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "report/table.h"
+
+namespace grapevine {
+
+// A line for each line of each run's metrics.jsonl, in their order, with the run, what
+// distinguishes it, and every field under its name and in its unit there; empty where it was not
+// measured. `runs` are run directories, or folders of them. Errors are kUsage or kInput.
+absl::StatusOr<std::string> MeasurementsText(const std::vector<std::string>& runs,
+                                             TableFormat format);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_REPORT_MEASUREMENTS_H_
