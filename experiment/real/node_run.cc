@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/status.h"
 #include "base/units.h"
@@ -22,6 +24,7 @@
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/checkpoint/checkpoint_files.h"
 #include "run/config/config_field.h"
+#include "run/records/event_file.h"
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
 #include "run/records/revision.h"
@@ -381,7 +384,7 @@ absl::Status NodeRun::Prepare() {
   session_ = std::make_unique<NodeSession>(SessionOptions(identity), Callbacks(), runner_.get());
   if (every_) RETURN_IF_ERROR(PrepareCheckpoints());
   if (!coordinates_) return absl::OkStatus();
-  if (!resumed_) RETURN_IF_ERROR(OpenRunMetrics());
+  if (!resumed_) RETURN_IF_ERROR(OpenRunMetrics(0));
   PrepareEvaluations();
   return absl::OkStatus();
 }
@@ -403,7 +406,7 @@ absl::Status NodeRun::OnRole() {
     horizon_.OnEvaluation(
         {.round = line.round, .test_loss = line.test_loss, .test_accuracy = line.test_accuracy});
   }
-  RETURN_IF_ERROR(OpenRunMetrics());
+  RETURN_IF_ERROR(OpenRunMetrics(run.measured.empty() ? 0 : run.measured.back().round));
   if (every_) RETURN_IF_ERROR(InheritCheckpoints(run.measured));
   PrepareEvaluations();
   coordinates_ = true;
@@ -419,11 +422,16 @@ absl::Status NodeRun::InheritCheckpoints(const std::vector<RunMetrics>& measured
   return absl::OkStatus();
 }
 
-absl::Status NodeRun::OpenRunMetrics() {
+absl::Status NodeRun::OpenRunMetrics(Round from) {
+  const auto interrupt = [this](const absl::Status& why) { session_->Interrupt(why); };
   ASSIGN_OR_RETURN(std::unique_ptr<LineFile> lines,
                    LineFile::Open(MetricsPath(options_.run_directory)));
-  run_metrics_ = std::make_unique<BackgroundLines>(
-      std::move(lines), [this](const absl::Status& why) { session_->Interrupt(why); });
+  run_metrics_ = std::make_unique<BackgroundLines>(std::move(lines), interrupt);
+  if (!experiment_->config().tensorboard()) return absl::OkStatus();
+  const absl::Time now = absl::Now();
+  ASSIGN_OR_RETURN(std::unique_ptr<LineFile> events,
+                   CreateEventFile(options_.run_directory, now, now, from));
+  events_ = std::make_unique<BackgroundLines>(std::move(events), interrupt);
   return absl::OkStatus();
 }
 
@@ -599,7 +607,7 @@ absl::Status NodeRun::ContinueFiles() {
   RETURN_IF_ERROR(KeepLinesUntil(MetricsPath(options_.run_directory), begin_).status());
   // The nodes know the limit, but not that it will not move.
   if (horizon_.final()) session_->ExtendRoundLimit(horizon_.limit(), true, horizon_.growth());
-  return OpenRunMetrics();
+  return OpenRunMetrics(begin_);
 }
 
 void NodeRun::OnJoined(const std::vector<View>& views, const control::Joined& joined) {
@@ -783,6 +791,7 @@ void NodeRun::Record(const RunMetrics& metrics) {
     if (completion_) completion_->OnOver(metrics.round);
   }
   run_metrics_->Append(ToJsonLine(metrics));
+  if (events_) events_->AppendRecord(EventRecord(metrics, absl::Now()));
   if (completion_) completion_->OnMeasured(metrics.round);
   options_.on_metrics(metrics);
 }
@@ -797,6 +806,7 @@ std::chrono::steady_clock::time_point NodeRun::WritingDeadline() const {
 absl::Status NodeRun::WriteResults() {
   const auto deadline = WritingDeadline();
   RETURN_IF_ERROR(run_metrics_->Drain(deadline));
+  if (events_) RETURN_IF_ERROR(events_->Drain(deadline));
   if (completion_) {
     RETURN_IF_ERROR(completion_->Drain(deadline));
     RETURN_IF_ERROR(RemoveIncompleteCheckpoints(options_.run_directory));

@@ -145,7 +145,8 @@ class NodeRun final : private RunObserver {
   // It comes to this node.
   absl::Status OnRole();
   void PrepareEvaluations();
-  absl::Status OpenRunMetrics();
+  // And the event file, if it is wanted. The run goes on from this round.
+  absl::Status OpenRunMetrics(Round from);
   void PrepareCollector();
   absl::Status PrepareCompletion();
   void OnPart(Rank rank, const control::SavedPart& part);
@@ -191,6 +192,7 @@ class NodeRun final : private RunObserver {
   NodeTelemetry telemetry_;
 
   std::unique_ptr<BackgroundLines> run_metrics_;  // written by rank 0's callbacks
+  std::unique_ptr<BackgroundLines> events_;       // likewise; null without --tensorboard
   std::unique_ptr<MetricsCollector> collector_;
   RunHorizon horizon_;
   std::atomic<Round> told_limit_ = 0;          // of the run

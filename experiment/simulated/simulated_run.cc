@@ -14,6 +14,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "experiment/core/experiment.h"
@@ -21,6 +23,7 @@
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/simulated/experiment_vectors.h"
 #include "model/problem/averaged_model.h"
+#include "run/records/event_file.h"
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
@@ -182,6 +185,9 @@ absl::Status SimulatedRun::Prepare() {
   }
   RETURN_IF_ERROR(PrepareCheckpoints());
   ASSIGN_OR_RETURN(metrics_file_, LineFile::Open(MetricsPath(options_.run_directory)));
+  if (!experiment_->config().tensorboard()) return absl::OkStatus();
+  const absl::Time first = SimulatedRunsBegin() + absl::Nanoseconds(begin_time());
+  ASSIGN_OR_RETURN(events_, CreateEventFile(options_.run_directory, absl::Now(), first, begin()));
   return absl::OkStatus();
 }
 
@@ -394,7 +400,10 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
   }
   const RunMetrics metrics = meter_.Measure(course_->At(measured.completed), work, evaluation);
   if (options_.on_metrics) options_.on_metrics(metrics);
-  return metrics_file_->Append(ToJsonLine(metrics));
+  RETURN_IF_ERROR(metrics_file_->Append(ToJsonLine(metrics)));
+  if (!events_) return absl::OkStatus();
+  return events_->AppendRecord(
+      EventRecord(metrics, SimulatedRunsBegin() + absl::Seconds(metrics.time_s)));
 }
 
 absl::Status SimulatedRun::CheckModels(const MeasuredRound& measured) const {

@@ -183,7 +183,8 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<SimulatedCheckpoints> checkpoints_;   // --checkpoint-every
   std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // null for a phantom with rounds
   std::unique_ptr<LineFile> metrics_file_;
-  Rank workers_ = 0;  // ranks from here on are servers
+  std::unique_ptr<LineFile> events_;  // null without --tensorboard
+  Rank workers_ = 0;                  // ranks from here on are servers
   RunHorizon horizon_;
   std::vector<SharedVector> last_models_;  // by rank, of the round that met the target
   RunMeter meter_;  // counts evaluations' messages too, though they take no simulated time

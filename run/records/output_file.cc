@@ -93,7 +93,7 @@ constexpr std::chrono::seconds kPatience{2};
 
 BackgroundWriter::Options Appending(std::shared_ptr<LineFile> file,
                                     std::function<void(const absl::Status&)> failed) {
-  return {.write = [file](std::string_view line) { return file->Append(line); },
+  return {.write = [file](std::string_view text) { return file->AppendRecord(text); },
           .name = file->path(),
           .capacity = BackgroundLines::kCapacity,
           .failed = [failed = std::move(failed)](
@@ -112,7 +112,10 @@ absl::StatusOr<std::unique_ptr<LineFile>> LineFile::Open(std::string path) {
 LineFile::~LineFile() { close(descriptor_); }
 
 absl::Status LineFile::Append(std::string_view line) {
-  const std::string whole = absl::StrCat(std::string(line), "\n");
+  return AppendRecord(absl::StrCat(std::string(line), "\n"));
+}
+
+absl::Status LineFile::AppendRecord(std::string_view whole) {
   const off_t start = lseek(descriptor_, 0, SEEK_END);
   size_t done = 0;
   while (done < whole.size()) {
@@ -120,7 +123,7 @@ absl::Status LineFile::Append(std::string_view line) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       const int error = errno;
-      // If even this fails, the reader finds half a line and reports it.
+      // If even this fails, the reader finds half of it and reports that.
       if (done > 0 && start >= 0) (void)!ftruncate(descriptor_, start);
       return SystemError(error, "write", path_);
     }

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -47,9 +48,9 @@ absl::Status CreateFolders(const std::string& path);
 // Creates a folder that did not exist before: `path`, else `path`-2, `path`-3 ...
 absl::StatusOr<std::string> CreateFreshFolder(const std::string& path);
 
-// A file that grows line by line. Thread-compatible; Sync from any thread. Readers of the file see
-// only whole lines, as soon as Append returns; when the disk is full, a partial line is removed
-// again.
+// A file that grows line by line, or record by record. Thread-compatible; Sync from any thread.
+// Readers of the file see only whole ones, as soon as Append returns; when the disk is full, a
+// partial one is removed again.
 class LineFile {
  public:
   // Appends to `path`, which is created if missing.
@@ -60,6 +61,8 @@ class LineFile {
 
   // `line` has no line break.
   absl::Status Append(std::string_view line);
+  // `record` as it is: of a format that knows where each ends.
+  absl::Status AppendRecord(std::string_view record);
   // All lines so far are on the disk.
   absl::Status Sync() const;
   const std::string& path() const { return path_; }
@@ -85,7 +88,9 @@ class BackgroundLines {
   ~BackgroundLines() = default;
 
   // Never waits for the disk. `line` has no line break.
-  void Append(std::string_view line) { writer_.Write(std::string(line)); }
+  void Append(std::string_view line) { writer_.Write(std::string(line) + "\n"); }
+  // The same, without a line break.
+  void AppendRecord(std::string record) { writer_.Write(std::move(record)); }
 
   // Waits until all lines are in the file. Returns the first error, or one that says how long the
   // file has made no progress by `deadline`.

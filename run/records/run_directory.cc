@@ -113,7 +113,8 @@ std::string PathPart(std::string spec) {
 bool IsOurs(const fs::path& entry) {
   const std::string name = entry.filename().string();
   if (name == "metrics.jsonl" || name == "summary.json" || name == "statistics.json" ||
-      name == kInputs || name == "checkpoints" || name == "chaos.jsonl") {
+      name == kInputs || name == "checkpoints" || name == "chaos.jsonl" ||
+      name.starts_with(kEventFilePrefix)) {
     return true;
   }
   if (entry.extension() == ".safetensors") return true;

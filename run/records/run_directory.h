@@ -7,6 +7,7 @@
 //   cell-inputs.txt         of a sweep's cell that named files: which they were
 //   chaos.jsonl             of a run with --chaos: the faults that began
 //   (run/chaos/fault_timeline.h)
+//   events.out.tfevents.*   with --tensorboard: metrics.jsonl for TensorBoard (event_file.h)
 //   *.safetensors           the averaged model
 //   node-RANK/              each node's own metrics.jsonl and model
 //   checkpoints/            what --resume goes on from (run/checkpoint/checkpoint_directory.h)
@@ -30,6 +31,8 @@
 #include "system/file.h"
 
 namespace grapevine {
+
+inline constexpr char kEventFilePrefix[] = "events.out.tfevents.";
 
 // Who writes a run directory, or a sweep's: one process at a time. Its file, run.lock, says who.
 // Held while it lives, and no longer than its process, however that ends: the file that a killed
