@@ -157,6 +157,12 @@ absl::StatusOr<ImageShape> ShapeOf(const std::string& name, const std::vector<in
                                          " looks like channels before rows; expected channels "
                                          "last: save x.transpose(0, 2, 3, 1)"));
   }
+  // Each channel has a table of its own.
+  constexpr int64_t kMostChannels = 4096;
+  if (shape[3] > kMostChannels) {
+    return InputError(name, absl::StrCat("its shape ", ShapeText(shape), " has more than ",
+                                         kMostChannels, " channels; save x.reshape(len(x), -1)"));
+  }
   return ImageShape{shape[1], shape[2], shape[3]};
 }
 

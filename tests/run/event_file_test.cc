@@ -14,6 +14,7 @@
 namespace grapevine {
 namespace {
 
+using testing::FileText;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 

@@ -165,6 +165,8 @@ TEST_F(NpzTest, ArraysThatAreNoDataSetAreRefusedWithTheRemedy) {
   EXPECT_THAT(WhyNot("x_train", Npy("|u1", "(3,)", "abc")), HasSubstr("found (3,)"));
   EXPECT_THAT(WhyNot("x_train", Npy("|u1", "(3, 3, 8, 8)", std::string(576, 'a'))),
               HasSubstr("save x.transpose(0, 2, 3, 1)"));
+  EXPECT_THAT(WhyNot("x_train", Npy("|u1", "(1, 1, 1, 4097)", std::string(4097, 'a'))),
+              HasSubstr("more than 4096 channels; save x.reshape(len(x), -1)"));
   EXPECT_THAT(
       WhyNot("x_train", Npy("<f4", "(3, 2, 2)", Elements(std::vector<float>(12, std::nanf(""))))),
       HasSubstr("NaN, infinite"));
