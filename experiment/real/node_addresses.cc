@@ -199,7 +199,8 @@ absl::StatusOr<std::string> TelemetryText(const Config& config, int nodes) {
   ASSIGN_OR_RETURN(const std::optional<HostAddress> first, TelemetryAddress(config, 0));
   if (!first) return "";
   if (config.has_hosts() || config.has_hostfile()) {
-    return absl::StrCat("metrics: on every host from port ", first->port, " on, in the order of its "
+    return absl::StrCat("metrics: on every host from port ", first->port,
+                        " on, in the order of its "
                         "ranks\n");
   }
   RETURN_IF_ERROR(TelemetryAddress(config, nodes - 1).status());
