@@ -94,7 +94,8 @@ class Hosts : public ::testing::Test {
     variables["PATH"] = folder_.File("bin") + ":/usr/sbin:/usr/bin:/sbin:/bin";
     processes_.push_back(std::make_unique<GrapevineProcess>(
         network_->On(host, "cd " + folder_.File(place) + "\n" + command),
-        GrapevineProcess::Options{.program = VirtualHosts::kProgram, .environment = variables}));
+        GrapevineProcess::Options{
+            .program = VirtualHosts::kProgram, .environment = variables, .patience = patience_}));
   }
 
   // The commands of a block of the page, each on its host.
@@ -130,6 +131,7 @@ class Hosts : public ::testing::Test {
   const ScratchFolder folder_;
   std::optional<VirtualHosts> network_;
   std::vector<std::unique_ptr<GrapevineProcess>> processes_;  // go first
+  std::chrono::seconds patience_ = kPatience;
 };
 
 constexpr char kInsecure[] = "SECURITY=--insecure";
@@ -227,6 +229,88 @@ TEST_F(Hosts, ByIpv6) {
   }
   ExpectSuccess();
   ExpectFilesOfEachHost();
+}
+
+// The text below `begin`, as far as it is further in than that, without what it is further in.
+std::string BlockBelow(const std::string& yaml, const std::string& begin) {
+  std::istringstream lines(yaml);
+  std::string line, block;
+  while (std::getline(lines, line) && line.find(begin) == line.npos) {
+  }
+  const size_t outside = line.find_first_not_of(" -");
+  size_t inside = 0;
+  while (std::getline(lines, line)) {
+    const size_t indentation = line.find_first_not_of(' ');
+    if (inside == 0) inside = indentation;
+    if (indentation < inside || inside <= outside - 2) break;
+    block += line.substr(inside) + "\n";
+  }
+  return block;
+}
+
+// Each host is a pod, whose volume is the folder that all share.
+class Pods : public Hosts {
+ protected:
+  void SetUp() override {
+    Hosts::SetUp();
+    if (IsSkipped()) return;
+    const std::string manifest = FileText("deploy/kubernetes/trainers.yaml");
+    folder_.Write("experiment.textproto", BlockBelow(manifest, "experiment.textproto: |"));
+    script_ = BlockBelow(manifest, "            - |");
+    ASSERT_THAT(script_, HasSubstr("exec grapevine node"));
+  }
+
+  void StartPod(int host, const std::string& epochs) {
+    Start(host, "shared", "echo $$ > " + PidFile(host) + "\n" + script_,
+          {{"HOSTNAME", "trainers-" + std::to_string(host - 1)},
+           {"NODES", std::to_string(kHosts)},
+           {"RUNS", folder_.File("shared")},
+           {"EXPERIMENT", folder_.File("experiment.textproto")},
+           {"GRAPEVINE_EPOCHS", epochs},
+           {"GRAPEVINE_TOKEN", "8f21-a-token-of-the-test-03c7"}});
+  }
+  std::string PidFile(int host) const { return folder_.File("pod." + std::to_string(host)); }
+
+  void ExpectWholeRun() const {
+    EXPECT_TRUE(fs::exists(folder_.File("shared/1/summary.json")));
+    for (int rank = 0; rank < kHosts; ++rank) {
+      EXPECT_TRUE(
+          fs::exists(folder_.File("shared/1/node-" + std::to_string(rank) + "/model.safetensors")));
+    }
+  }
+
+  std::string script_;
+};
+
+TEST_F(Pods, OfAStatefulSetTrain) {
+  for (int host = kHosts; host >= 1; --host) StartPod(host, "0.5");
+  ExpectSuccess();
+  ExpectWholeRun();
+}
+
+TEST_F(Pods, OneThatIsKilledComesInAgainRankZeroToo) {
+  constexpr char kEpochs[] = "1500";
+  patience_ = 3 * kPatience;
+  const auto measured = [this](int host) -> uintmax_t {
+    const fs::path own = folder_.File("shared/1/node-" + std::to_string(host - 1));
+    return fs::exists(own / "metrics.jsonl") ? fs::file_size(own / "metrics.jsonl") : 0;
+  };
+  for (int host = 1; host <= kHosts; ++host) StartPod(host, kEpochs);
+  for (const int host : {3, 1}) {
+    ASSERT_TRUE(Eventually([&] { return measured(host) > 0; }));
+    Start(host, "shared", "kill -KILL $(cat " + PidFile(host) + ")");
+    ASSERT_EQ(processes_.back()->Await(), 0) << processes_.back()->output();
+    processes_.pop_back();
+    std::unique_ptr<GrapevineProcess>& killed = processes_[static_cast<size_t>(host) - 1];
+    EXPECT_EQ(killed->Await(), 137) << killed->output();
+    const uintmax_t before = measured(host);
+    StartPod(host, kEpochs);
+    std::swap(killed, processes_.back());
+    processes_.pop_back();
+    ASSERT_TRUE(Eventually([&] { return measured(host) > before; })) << "it is not in";
+  }
+  ExpectSuccess();
+  ExpectWholeRun();
 }
 
 // Rank 0 knows its machine by a name that is no other's business.
