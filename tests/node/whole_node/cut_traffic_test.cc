@@ -1,7 +1,7 @@
 // Random traffic over connections that break at random: what the contract of transports says holds
 // whatever is lost with them.
 //
-// GRAPEVINE_SEED=17 plays one seed, GRAPEVINE_SEEDS=10000 that many.
+// TEST_SEED=17 plays one seed, TEST_SEEDS=10000 that many.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -81,9 +81,9 @@ class CutNetwork final : public TransportNetwork {
 };
 
 TEST(CutTraffic, EveryPostAndEverySendEndsOnceWhateverBreaks) {
-  const std::optional<uint64_t> only = SeedVariable("GRAPEVINE_SEED");
+  const std::optional<uint64_t> only = SeedVariable("TEST_SEED");
   const uint64_t first = only.value_or(1);
-  const uint64_t last = only ? first : SeedVariable("GRAPEVINE_SEEDS").value_or(12);
+  const uint64_t last = only ? first : SeedVariable("TEST_SEEDS").value_or(12);
   int cuts = 0, taken = 0, declined = 0, lost = 0;
   for (uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

@@ -1,9 +1,9 @@
 // Whole nodes, all of a run's on one thread and virtual time: what holds in every
 // order of events, and when something breaks.
 //
-// GRAPEVINE_SEED=17 plays one seed, with a log of what happened; GRAPEVINE_SEEDS=100000
+// TEST_SEED=17 plays one seed, with a log of what happened; TEST_SEEDS=100000
 // that many:
-//   GRAPEVINE_SEED=17 bazel run tests/node/whole_node:whole_node_test -- --gtest_filter=*Healthy*
+//   TEST_SEED=17 bazel run tests/node/whole_node:whole_node_test -- --gtest_filter=*Healthy*
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,9 +48,9 @@ void Print(const std::string& line) { std::cout << line << "\n"; }
 // Runs the plans of many seeds, or of one, told in full.
 void ForEverySeed(RunPlan (*draw)(uint64_t seed),
                   const std::function<void(const RunPlan&, SimulatedRun&)>& check) {
-  const std::optional<uint64_t> only = SeedVariable("GRAPEVINE_SEED");
+  const std::optional<uint64_t> only = SeedVariable("TEST_SEED");
   const uint64_t first = only.value_or(1);
-  const uint64_t last = only ? first : SeedVariable("GRAPEVINE_SEEDS").value_or(kSeeds);
+  const uint64_t last = only ? first : SeedVariable("TEST_SEEDS").value_or(kSeeds);
   for (uint64_t seed = first; seed <= last && !::testing::Test::HasFailure(); ++seed) {
     const RunPlan plan = draw(seed);
     SCOPED_TRACE(Describe(plan));
