@@ -241,11 +241,6 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   return absl::OkStatus();
 }
 
-bool IsInterruption(const absl::Status& status) {
-  const Failure failure = FailureOf(status);
-  return failure == Failure::kInterrupted || failure == Failure::kTerminated;
-}
-
 // One run after another.
 absl::Status TrainCells(const std::vector<SweepCell>& cells) {
   ASSIGN_OR_RETURN(const LockedFolder locked, CreateSweepDirectory(cells, absl::Now()));

@@ -15,9 +15,6 @@
 
 namespace grapevine {
 
-// Whether it is: by --hosts or --hostfile.
-inline bool HasHosts(const Config& config) { return config.has_hosts() || config.has_hostfile(); }
-
 // Makes --nodes and the hosts agree: as many nodes as there are slots, or as many as are wanted in
 // the first of them. kUsage if there are fewer slots, or if a flag is given that says something
 // only of several hosts, and there are none.

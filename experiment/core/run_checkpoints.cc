@@ -203,20 +203,24 @@ std::optional<Round> RoundToGoOnAfter(const std::string& run, Round rounds,
   return last->manifest.round();
 }
 
-absl::Status NamingWhatIsKept(const std::string& run, Round rounds, absl::Status why) {
+bool IsInterruption(const absl::Status& why) {
   const Failure failure = FailureOf(why);
-  const bool interrupted = failure == Failure::kInterrupted || failure == Failure::kTerminated;
+  return failure == Failure::kInterrupted || failure == Failure::kTerminated;
+}
+
+absl::Status NamingWhatIsKept(const std::string& run, Round rounds, absl::Status why) {
   std::string kept;
   std::error_code none;
   if (const std::optional<Round> round = RoundToGoOnAfter(run, rounds, why)) {
     kept = absl::StrCat("; --resume=", run, " goes on after round ", *round);
-  } else if (interrupted && std::filesystem::file_size(MetricsPath(run), none) > 0 && !none) {
+  } else if (IsInterruption(why) && std::filesystem::file_size(MetricsPath(run), none) > 0 &&
+             !none) {
     kept = absl::StrCat("; ", run, " has its metrics up to here");
   } else {
     return why;
   }
   return WithFailure(absl::Status(why.code(), absl::StrCat(std::string(why.message()), kept)),
-                     failure);
+                     FailureOf(why));
 }
 
 namespace {

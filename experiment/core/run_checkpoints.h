@@ -72,6 +72,9 @@ absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time no
 std::optional<Round> RoundToGoOnAfter(const std::string& run, Round rounds,
                                       const absl::Status& why);
 
+// Whether a run ended because somebody told it to.
+bool IsInterruption(const absl::Status& why);
+
 // The error with which a run of so many rounds has ended, and what is left of it: how it can go on,
 // if it has a checkpoint; else, if somebody has interrupted it, its metrics.
 absl::Status NamingWhatIsKept(const std::string& run, Round rounds, absl::Status why);

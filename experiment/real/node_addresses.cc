@@ -106,7 +106,7 @@ std::string BeyondLoopback(const NodeAddresses& addresses) {
 }  // namespace
 
 absl::StatusOr<std::optional<Sourced<HostSlots>>> GivenHosts(const Config& config) {
-  if (!config.has_hostfile() && !config.has_hosts()) return std::nullopt;
+  if (!HasHosts(config)) return std::nullopt;
   ASSIGN_OR_RETURN(HostSlots slots, config.has_hostfile() ? ReadHostfile(config.hostfile())
                                                           : ParseHostList(config.hosts()));
   return Sourced<HostSlots>{std::move(slots), config.has_hostfile() ? "--hostfile" : "--hosts"};
@@ -198,7 +198,7 @@ std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresse
 absl::StatusOr<std::string> TelemetryText(const Config& config, int nodes) {
   ASSIGN_OR_RETURN(const std::optional<HostAddress> first, TelemetryAddress(config, 0));
   if (!first) return "";
-  if (config.has_hosts() || config.has_hostfile()) {
+  if (HasHosts(config)) {
     return absl::StrCat("metrics: on every host from port ", first->port,
                         " on, in the order of its "
                         "ranks\n");

@@ -20,6 +20,9 @@ namespace grapevine {
 // rank 0's address. kUsage if it contradicts --master-addr or --master-port.
 absl::StatusOr<CoordinatorPlace> PlaceOfCoordinator(const Config& config, bool launched);
 
+// Whether there is --hosts or --hostfile.
+inline bool HasHosts(const Config& config) { return config.has_hosts() || config.has_hostfile(); }
+
 // The hosts of --hostfile or --hosts, by rank, with the flag that names them; none if neither is
 // given. kInput or kUsage.
 absl::StatusOr<std::optional<Sourced<HostSlots>>> GivenHosts(const Config& config);

@@ -4,9 +4,11 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -143,14 +145,17 @@ class Launcher : public RankWatcher {
                     .environment = options_.environment,
                     .tells_progress = options_.plan.role_moves,
                     .tells_launcher = options_.hears_nodes};
-    start.environment["RANK"] = start.environment["LOCAL_RANK"] = absl::StrCat(rank);
-    start.environment["WORLD_SIZE"] = start.environment["LOCAL_WORLD_SIZE"] =
-        absl::StrCat(options_.plan.nodes);
-    start.environment["MASTER_ADDR"] = "127.0.0.1";
     start.environment["MASTER_PORT"] = master_port_;
     start.environment[kLaunchedVariable] = "1";
-    if (options_.hosts != nullptr) options_.hosts->Place(&start);
+    options_.hosts != nullptr ? options_.hosts->Place(&start) : PlaceHere(&start);
     return start;
+  }
+
+  void PlaceHere(RankStart* start) const {
+    std::map<std::string, std::string>& environment = start->environment;
+    environment["RANK"] = environment["LOCAL_RANK"] = absl::StrCat(start->rank);
+    environment["WORLD_SIZE"] = environment["LOCAL_WORLD_SIZE"] = absl::StrCat(options_.plan.nodes);
+    environment["MASTER_ADDR"] = "127.0.0.1";
   }
 
   static constexpr std::string_view kReturns = "back ", kIsIn = "in ";

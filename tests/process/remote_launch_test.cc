@@ -149,6 +149,24 @@ TEST_F(RemoteLaunch, SeveralOnAHostHaveTheBitsOfOneMachine) {
             FileText(folder_.File("work/local/model.safetensors")));
 }
 
+// Each node with the certificate of its rank; what nodes say has it in front.
+TEST_F(RemoteLaunch, WithTls) {
+  fs::create_directory_symlink(fs::absolute("tools"), folder_.File("work/tools"));
+  const auto make = OnHost(1, "tools/make_certificates tls run-17 3");
+  ASSERT_EQ(make->Await(), 0) << make->output();
+  const std::string flags =
+      "-H node1,node2:2 --model=softmax --data=synthetic:train=512:test=200 --epochs=0.5 --out=run "
+      "--log-level=info";
+  const auto open = Train(flags);
+  EXPECT_EQ(open->Await(), kUsage) << open->output();
+  EXPECT_THAT(open->output(), AllOf(HasSubstr("node1 and node2: "), HasSubstr("--insecure")));
+  const auto train = Train(flags +
+                           " --overwrite --tls-ca=tls/ca.pem --tls-cert=tls/node-{rank}.pem "
+                           "--tls-key=tls/node-{rank}.key --tls-identity=run-17");
+  EXPECT_EQ(train->Await(), 0) << train->output();
+  EXPECT_THAT(train->output(), HasSubstr("[2] "));
+}
+
 TEST_F(RemoteLaunch, AHostFileMayGivePortsAndMoreSlotsThanNodes) {
   folder_.Write("work/hosts", "node2:29700\nnode3 slots=2\nnode4\n");
   const auto train = Train("--hostfile=hosts -n 3 --log-level=info" + std::string(kSmall));
