@@ -344,6 +344,7 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   const std::string node_text =
       NodeText(identity, addresses, discovery == nullptr ? "" : discovery->place());
   if (!dry_run) return RunInEarshot(config, std::move(options), node_text);
+  RETURN_IF_ERROR(CheckTelemetry(addresses));
   RETURN_IF_ERROR(CheckNode(config, options.rank));
   ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
   std::cout << node_text << "token: " << token.origin << "\n" << Opening(*experiment);

@@ -211,6 +211,10 @@ absl::StatusOr<std::string> TelemetryText(const Config& config, int nodes) {
                       nodes > 1 ? " (rank 0; the others at the ports that follow)\n" : "\n");
 }
 
+absl::Status CheckTelemetry(const NodeAddresses& addresses) {
+  return addresses.telemetry ? CheckTelemetryPort(*addresses.telemetry) : absl::OkStatus();
+}
+
 absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodeAddresses& addresses) {
   absl::StatusOr<TokenSource> token = FindToken(config, std::getenv(kTokenVariable));
   if (!token.ok() || !token->secret.empty() || config.insecure()) return token;

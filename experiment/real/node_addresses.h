@@ -56,6 +56,9 @@ std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresse
 // it; kRendezvous where one of them is taken on this machine, if they are all to be there.
 absl::StatusOr<std::string> TelemetryText(const Config& config, int nodes);
 
+// Whether this node can show itself there, for a dry run. kRendezvous if the port is taken.
+absl::Status CheckTelemetry(const NodeAddresses& addresses);
+
 // From --token-file or this process's environment. Beyond loopback a node needs one unless
 // --insecure is given: kUsage names the address and the remedies. Errors as FindToken's.
 absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodeAddresses& addresses);

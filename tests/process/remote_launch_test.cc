@@ -237,6 +237,25 @@ TEST_F(RemoteLaunch, AHostWithoutAFileIsNamedBeforeAnythingStarts) {
   EXPECT_THAT(dry->output(), HasSubstr("2 hosts are ready; rank 0 runs on node1"));
 }
 
+// That of sshd, on every host.
+TEST_F(RemoteLaunch, APortThatIsTakenThereIsNamedBeforeAnythingStarts) {
+  const auto train = Train("-H node2,node3 --metrics-port=22" + std::string(kSmall));
+  EXPECT_EQ(train->Await(), kRendezvous) << train->output();
+  EXPECT_THAT(train->output(), AllOf(HasSubstr("node2 and node3: "), HasSubstr("127.0.0.1:22")));
+}
+
+TEST_F(RemoteLaunch, AnotherProcessTakesThePlaceOfAKilledOneOnItsHost) {
+  const auto train = Train("-H node1,node2,node3 --max-restarts=1" + std::string(kEndless));
+  ASSERT_TRUE(train->AwaitOutput("round ")) << train->output();
+  const auto kill = OnHost(3, "pkill -KILL -f '^grapevine node' --ns $$ --nslist net");
+  EXPECT_EQ(kill->Await(), 0) << kill->output();
+  EXPECT_TRUE(train->AwaitOutput("rank 2 is started again (process ")) << train->output();
+  EXPECT_TRUE(Eventually([&] { return NodesOn(3).find("--join") != std::string::npos; }));
+  Signal("INT");
+  EXPECT_EQ(train->Await(), 130) << train->output();
+  ExpectNobodyIsLeft();
+}
+
 TEST_F(RemoteLaunch, CtrlCEndsAllOfThem) {
   const auto train = Train("-H node1,node2:2,node3" + std::string(kEndless));
   ASSERT_TRUE(train->AwaitOutput("round ")) << train->output();
