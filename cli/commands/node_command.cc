@@ -7,14 +7,11 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <random>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "cli/commands/commands.h"
@@ -31,13 +28,11 @@
 #include "experiment/core/setting_checks.h"
 #include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
+#include "experiment/real/node_options.h"
 #include "experiment/real/node_run.h"
 #include "node/discovery/discovery.h"
-#include "node/discovery/grpc_discovery.h"
-#include "node/identity/authentication.h"
 #include "node/launch/launch_variables.h"
 #include "node/node_session.h"
-#include "node/server/grpc_credentials.h"
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/config/config_field.h"
 #include "run/config/config_resolve.h"
@@ -115,76 +110,16 @@ class ProgressReport {
   std::shared_ptr<BackgroundWriter> terminal_;
 };
 
-// Identifies one run among all: only ever compared, so it need not be reproducible.
-std::string NewRunId() {
-  std::random_device device;
-  return absl::StrCat(absl::Hex(uint64_t{device()} << 32 | device(), absl::kZeroPad16));
-}
-
 bool Launched() { return std::getenv(kLaunchedVariable) != nullptr; }
 
-// A node's own file, where all nodes have the same command.
-std::string OfRank(const std::string& file, Rank rank) {
-  return absl::StrReplaceAll(file, {{"{rank}", absl::StrCat(rank)}});
-}
-
-absl::StatusOr<GrpcCredentials> NodeCredentials(const Config& config, Rank rank) {
-  return GrpcCredentials::Load({.ca = config.tls_ca(),
-                                .cert = OfRank(config.tls_cert(), rank),
-                                .key = OfRank(config.tls_key(), rank),
-                                .insecure = config.insecure(),
-                                .names = RankNames(config.tls_identity()),
-                                .rank = rank});
-}
-
-// Those of the nodes, unless etcd has an authority of its own.
-absl::StatusOr<GrpcCredentials> EtcdCredentials(const Config& config, Rank rank,
-                                                const GrpcCredentials& nodes) {
-  if (!config.has_etcd_ca()) return nodes;
-  return GrpcCredentials::Load({.ca = config.etcd_ca(),
-                                .cert = OfRank(config.etcd_cert(), rank),
-                                .key = OfRank(config.etcd_key(), rank)});
-}
-
+// Of a launcher, where there is one: where rank 0's role is kept, and whom to tell what.
 absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity,
                                        const NodeAddresses& addresses,
                                        const CoordinatorPlace& place, std::string token) {
-  const SignalsAreForOthers meanwhile;  // with a store come threads
-  NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
-  options.joins = config.join();
-  options.telemetry = addresses.telemetry;
-  options.session.run_id = NewRunId();
-  options.session.coordinator = addresses.coordinator;
-  options.session.bind = addresses.bind;
-  options.session.advertise = addresses.advertise;
-  ASSIGN_OR_RETURN(GrpcCredentials credentials, NodeCredentials(config, identity.rank.value));
-  ASSIGN_OR_RETURN(const GrpcCredentials etcd,
-                   EtcdCredentials(config, identity.rank.value, credentials));
-  for (const std::string& warning : std::set{credentials.warning(), etcd.warning()}) {
-    if (!warning.empty()) LOG(WARNING) << warning;
-  }
-  RETURN_IF_ERROR(credentials.ForServer(addresses.bind.host).status());
-  options.session.token = RunToken(std::move(token));
-  const bool exposed = options.session.token.given() || config.insecure();
-  const DiscoveryOptions looking{.credentials = credentials,
-                                 .etcd = etcd,
-                                 .token = options.session.token,
-                                 .peer_timeout = ResolvedTimeout(config.peer_timeout()),
-                                 .loopback_only = !exposed,
-                                 .role_moves = GoesOnWithoutTheLost(config)};
-  ASSIGN_OR_RETURN(options.session.discovery, MakeDiscovery(place, looking));
-  const char* const folder = std::getenv(kRoleVariable);
-  options.session.role = Launched() && folder != nullptr && looking.role_moves
-                             ? KeepRoleIn(folder, looking)
-                             : options.session.discovery;
-  const bool moves =
-      options.session.role != nullptr && options.session.role->moving_role() != nullptr;
-  if (config.join() && options.rank == 0 && !moves) {
-    return UsageError(
-        "--join: rank 0 begins a run; it can come into one only where others take its role over, "
-        "which needs a place that says who has it (--coordinator=file:DIR or etcd:...)");
-  }
-  options.session.credentials = std::move(credentials);
+  const char* const folder = Launched() ? std::getenv(kRoleVariable) : nullptr;
+  ASSIGN_OR_RETURN(NodeRunOptions options,
+                   NodeOptionsOf(config, identity, addresses, place, std::move(token),
+                                 folder == nullptr ? std::nullopt : std::optional(folder)));
   options.launcher = InheritedDescriptor(kLauncherDescriptorVariable);
   options.on_begun = [rank = options.rank, launcher = options.launcher] {
     if (launcher) TellLauncher(*launcher, absl::StrCat("in ", rank));

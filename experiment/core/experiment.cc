@@ -119,7 +119,19 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
   std::unique_ptr<Experiment> experiment(new Experiment(config));
   RETURN_IF_ERROR(experiment->BuildRoles());
   RETURN_IF_ERROR(experiment->BuildGraph());
-  RETURN_IF_ERROR(experiment->BuildRest(cache));
+  ASSIGN_OR_RETURN(experiment->problem_, MakeProblem(config, experiment->workers_, cache));
+  RETURN_IF_ERROR(experiment->BuildRest());
+  return experiment;
+}
+
+absl::StatusOr<std::unique_ptr<Experiment>> Experiment::BuildFor(std::unique_ptr<Problem> problem,
+                                                                 const Config& config) {
+  RETURN_IF_ERROR(CheckModelSettings(config));
+  std::unique_ptr<Experiment> experiment(new Experiment(config));
+  RETURN_IF_ERROR(experiment->BuildRoles());
+  RETURN_IF_ERROR(experiment->BuildGraph());
+  experiment->problem_ = std::move(problem);
+  RETURN_IF_ERROR(experiment->BuildRest());
   return experiment;
 }
 
@@ -129,12 +141,13 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::BuildOn(
   std::unique_ptr<Experiment> experiment(new Experiment(config));
   RETURN_IF_ERROR(experiment->BuildRoles());
   experiment->mixing_ = std::move(mixing);
-  RETURN_IF_ERROR(experiment->BuildRest(/*cache=*/nullptr));
+  ASSIGN_OR_RETURN(experiment->problem_,
+                   MakeProblem(config, experiment->workers_, /*cache=*/nullptr));
+  RETURN_IF_ERROR(experiment->BuildRest());
   return experiment;
 }
 
-absl::Status Experiment::BuildRest(DatasetCache* cache) {
-  ASSIGN_OR_RETURN(problem_, MakeProblem(config_, workers_, cache));
+absl::Status Experiment::BuildRest() {
   RETURN_IF_ERROR(BuildTraining());
   RETURN_IF_ERROR(BuildCompute());
   RETURN_IF_ERROR(BuildFaults());

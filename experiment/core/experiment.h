@@ -42,6 +42,9 @@ class Experiment {
   // and name the file.
   static absl::StatusOr<std::unique_ptr<Experiment>> Build(const Config& config,
                                                            DatasetCache* cache = nullptr);
+  // The same for a problem that no spec names: the model of `config` is not read, its data neither.
+  static absl::StatusOr<std::unique_ptr<Experiment>> BuildFor(std::unique_ptr<Problem> problem,
+                                                              const Config& config);
   // The same on a graph that no spec names: it has the nodes of `config`, whose topology and mixing
   // are not read.
   static absl::StatusOr<std::unique_ptr<Experiment>> BuildOn(std::shared_ptr<const Mixing> mixing,
@@ -124,8 +127,8 @@ class Experiment {
  private:
   explicit Experiment(Config config) : config_(std::move(config)) {}
 
-  // After the roles and the graph.
-  absl::Status BuildRest(DatasetCache* cache);
+  // After the roles, the graph and the problem.
+  absl::Status BuildRest();
   absl::Status BuildRoles();
   absl::Status BuildGraph();
   absl::Status BuildCompute();

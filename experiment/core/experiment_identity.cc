@@ -11,6 +11,7 @@
 #include "kernels/passes/crc32c.h"
 #include "kernels/passes/instruction_set.h"
 #include "model/data/dataset.h"
+#include "model/problem/problem.h"
 #include "run/config/config_file.h"
 #include "run/config/config_resolve.h"
 #include "run/records/revision.h"
@@ -57,7 +58,8 @@ absl::StatusOr<std::string> ComputeIdentity(const std::string& compute) {
 }
 
 absl::StatusOr<std::string> StartIdentity(const Experiment& experiment) {
-  if (!experiment.config().has_init_from()) return std::string();
+  const Config& config = experiment.config();
+  if (!config.has_init_from() && config.model() != kOutsideModel) return std::string();
   std::vector<float> replica(experiment.layout().size);
   RETURN_IF_ERROR(experiment.Initialize(replica.data()));
   return absl::StrCat("weights with ",
@@ -95,7 +97,10 @@ absl::StatusOr<std::vector<IdentityItem>> IdentityOf(const Experiment& experimen
     IdentityItem& item = items.emplace_back(IdentityItem{setting.first, setting.second});
     if (item.name == "topology") item.value = GraphIdentity(experiment);
     if (item.name == "mixing") item.value = MixingIdentity(experiment);
-    if (item.name == "init_from") item.value = start;
+    if (item.name == "init_from") {
+      item.value = start;
+      if (config.model() == kOutsideModel) item.name = "starting weights";
+    }
     if (item.name == "planned_nodes" && PlannedNodes(config) == config.nodes()) item.value = "";
     if (item.name == "compute") item.value = compute;
     if (item.name == "data") {

@@ -108,6 +108,11 @@ absl::StatusOr<std::unique_ptr<Problem>> Make(const Config& config, Rank workers
     return problem->make(spec,
                          {.nodes = workers, .batch_size = config.batch(), .seed = config.seed()});
   }
+  if (spec.text == kOutsideModel) {
+    return UsageError(
+        "is of a program that computes its gradients itself, in Python or C, and runs only there; "
+        "choose a model that grapevine computes");
+  }
   if (Networks().Find(spec.name) != nullptr) return MakeNetworkProblem(config, workers, cache);
   return UnknownNameError("model", spec.text, spec.name, KnownModels());
 }

@@ -126,7 +126,8 @@ absl::StatusOr<CoordinatorPlace> PlaceOfCoordinator(const Config& config, bool l
   return place;
 }
 
-absl::StatusOr<NodeIdentity> IdentifyNode(const CoordinatorPlace& place, ResolvedConfig* resolved) {
+absl::StatusOr<NodeIdentity> IdentifyNode(const CoordinatorPlace& place, ResolvedConfig* resolved,
+                                          bool alone) {
   Config& config = resolved->config;
   ASSIGN_OR_RETURN(std::optional<Sourced<HostSlots>> hosts, GivenHosts(config));
   std::optional<Sourced<std::string>> master = NamedMaster(place);
@@ -143,6 +144,7 @@ absl::StatusOr<NodeIdentity> IdentifyNode(const CoordinatorPlace& place, Resolve
                                 resolved->OriginOf("master_port")),
       .announced = IsInStore(place) ? kFlag : "",
       .hosts = std::move(hosts),
+      .alone = alone,
       .own_names = HostNames()};
   ASSIGN_OR_RETURN(NodeIdentity identity, ResolveIdentity(options, ProcessEnvironment));
   const Origin nodes = resolved->OriginOf("nodes");

@@ -29,8 +29,9 @@ absl::StatusOr<std::optional<Sourced<HostSlots>>> GivenHosts(const Config& confi
 
 // Determines rank, world size and rank 0's address from the configuration and this process's
 // environment (node/identity/identity.h), records them in the configuration with their origins,
-// and sets `nodes` to the world size; kUsage if --nodes disagrees.
-absl::StatusOr<NodeIdentity> IdentifyNode(const CoordinatorPlace& place, ResolvedConfig* resolved);
+// and sets `nodes` to the world size; kUsage if --nodes disagrees. `alone`: as IdentityOptions'.
+absl::StatusOr<NodeIdentity> IdentifyNode(const CoordinatorPlace& place, ResolvedConfig* resolved,
+                                          bool alone = false);
 
 struct NodeAddresses {
   HostAddress coordinator;  // rank 0; no host if it announces itself

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,12 @@ GradientPace PaceOf(GradientPace own, const std::shared_ptr<NodeChaos>& chaos) {
     const nanoseconds time = own ? own(round, computed) : computed;
     return nanoseconds(ToGradientTime(static_cast<double>(time.count()) * chaos->Slowness()));
   };
+}
+
+// Those of a desk, which may be null: then the runner's own.
+MakeGradients GradientsFrom(const std::shared_ptr<GradientDesk>& desk) {
+  if (desk == nullptr) return {};
+  return [desk](GradientReports reports) { return desk->NewComputer(std::move(reports)); };
 }
 
 // All nodes go on and save at the same rounds, or none. Where rank 0 calls for checkpoints by its
@@ -378,7 +385,8 @@ absl::Status NodeRun::Prepare() {
                     .max_norm = experiment_->max_norm(),
                     .pace = PaceOf(OwnPace(*experiment_, compute_.get(), options_.rank), chaos_),
                     .trace = recording_->trace(),
-                    .data_path = device_->data_path()},
+                    .data_path = device_->data_path(),
+                    .gradients = GradientsFrom(options_.desk)},
       recording_->Recorded(std::move(algorithm), HeaderOf(*experiment_, options_.rank, identity)),
       objective_.get(), &experiment_->layout(), &experiment_->optimizer(), observer);
   session_ = std::make_unique<NodeSession>(SessionOptions(identity), Callbacks(), runner_.get());
@@ -701,7 +709,9 @@ absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
     noise.set_gradients(work.noise.gradients);
   }
   if (evaluator_) {
-    report.set_train_loss_sum(work.loss_sum * static_cast<double>(batch));
+    if (!std::isnan(work.loss_sum)) {
+      report.set_train_loss_sum(work.loss_sum * static_cast<double>(batch));
+    }
     ASSIGN_OR_RETURN(const Sketch sketch, model.SketchOf(experiment_->layout().parameter_size,
                                                          experiment_->config().seed()));
     report.mutable_sketch()->Add(sketch.begin(), sketch.end());
@@ -713,6 +723,7 @@ absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
 }
 
 absl::Status NodeRun::OnTrained(const SharedVector& model) {
+  if (options_.desk != nullptr) options_.desk->Finish(model);
   if (coordinates_) {
     RETURN_IF_ERROR(evaluations_->Drain());
   }
@@ -743,7 +754,7 @@ absl::Status NodeRun::ReportLocalModel(const Evaluation& local) {
   if (!local.accuracy) return absl::OkStatus();
   control::NodeMetrics report;
   report.set_round(runner_->progress().round);
-  report.set_test_loss(local.loss);
+  if (local.loss) report.set_test_loss(*local.loss);
   report.set_test_accuracy(*local.accuracy);
   return session_->ReportAtRest(std::move(report));
 }

@@ -32,6 +32,7 @@
 #include "node/identity/host_address.h"
 #include "node/node_session.h"
 #include "node/runner/evaluation_thread.h"
+#include "node/runner/gradient_desk.h"
 #include "node/runner/runner.h"
 #include "node/telemetry/http_server.h"
 #include "node/telemetry/node_telemetry.h"
@@ -59,6 +60,9 @@ struct NodeRunOptions {
   std::function<absl::Status(const HostAddress&)> on_listening;
   // Where it shows itself to whoever watches (node/telemetry/telemetry_port.h); none: nowhere.
   std::optional<HostAddress> telemetry = std::nullopt;
+  // Where somebody else computes this node's gradients (Experiment::BuildFor an OutsideProblem);
+  // null: the experiment's problem does.
+  std::shared_ptr<GradientDesk> desk = nullptr;
   // Where this node has rank 0's role: receives every measurement of the run.
   std::function<void(const RunMetrics&)> on_metrics;
 };

@@ -14,7 +14,7 @@ Registry<ProblemKind>& Problems() {
   return *problems;
 }
 
-bool SeesData(std::string_view model) { return Find(model) == nullptr; }
+bool SeesData(std::string_view model) { return model != kOutsideModel && Find(model) == nullptr; }
 
 bool Learns(std::string_view model) {
   const ProblemKind* const problem = Find(model);

@@ -36,7 +36,7 @@ inline absl::Status MayGoOn(const BetweenBatches& between) {
 }
 
 struct Evaluation {
-  double loss = 0;  // its meaning is the problem's
+  std::optional<double> loss;  // its meaning is the problem's; none where that knows no data
   std::optional<double> accuracy;
 };
 
@@ -101,6 +101,9 @@ struct ProblemKind {
 
 // All problems without data of this program.
 Registry<ProblemKind>& Problems();
+
+// The model of a program that computes its gradients itself (outside_problem.h): no data here.
+inline constexpr char kOutsideModel[] = "outside";
 
 // What the name of a model says before the model is made. A name that is not a problem's is a
 // network's: it learns, from data.

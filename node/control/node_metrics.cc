@@ -356,13 +356,13 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
     if (rank >= options_.workers) continue;
     if (report.has_train_loss_sum()) {
       work.loss_sum = work.loss_sum.value_or(0) + report.train_loss_sum();
+      work.losses += report.samples();  // a report's sum is over samples
     }
     work.samples += report.samples();
     work.noise += NoiseIn(report);
   }
   const Rank nodes = NodesIn(round);
   if (nodes < options_.size || options_.changed) work.living = nodes;
-  work.losses = work.samples;  // a report's sum is over samples
   return meter_.Measure(options_.at(round), work, open.evaluation);
 }
 

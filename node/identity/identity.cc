@@ -290,6 +290,7 @@ class Resolver {
       identity_.world_size = {options_.world_size->value, options_.world_size->origin};
     } else {
       ASSIGN_OR_RETURN(std::vector<Sourced<int>> sizes, WorldSizes());
+      if (sizes.empty() && alone()) sizes.push_back({1, kNobody});
       if (sizes.empty()) return MissingWorldSize();
       for (const Sourced<int>& size : sizes) {
         if (size.value != sizes.front().value) {
@@ -329,8 +330,11 @@ class Resolver {
         "set RANK and WORLD_SIZE, or start with srun or mpirun (one machine: grapevine train)");
   }
 
+  // Whether nothing says that there are others.
+  bool alone() const { return options_.alone && launcher_ == nullptr && !options_.rank; }
+
   absl::Status FindLocalRank() {
-    identity_.local_rank = {0, "default"};
+    identity_.local_rank = {0, kNobody};
     for (const LauncherVariables* launcher : {&kPlain, launcher_}) {
       if (launcher == nullptr) continue;
       ASSIGN_OR_RETURN(std::optional<Sourced<int>> local, Number(launcher->local_rank));
@@ -346,6 +350,8 @@ class Resolver {
       identity_.rank = {options_.rank->value, options_.rank->origin};
     } else if (launcher_ != nullptr) {
       identity_.rank = {launcher_rank_.value, launcher_rank_.origin};
+    } else if (alone() && identity_.world_size.origin == kNobody) {
+      identity_.rank = {0, kNobody};
     } else {
       RETURN_IF_ERROR(FindOwnSlot());
     }
@@ -378,7 +384,7 @@ class Resolver {
                                      options_.own_names.empty() ? "no name" : options_.own_names[0],
                                      "); add it, or give --rank"));
     }
-    const bool told = identity_.local_rank.origin != "default";
+    const bool told = identity_.local_rank.origin != kNobody;
     if (own.size() > 1 && !told) {
       return UsageError(absl::StrCat(options_.hosts->origin, " has ", own.size(),
                                      " slots for this machine; say which with --rank (",
@@ -453,7 +459,7 @@ class Resolver {
           "where rank 0 listens is not known: set MASTER_ADDR (mpirun: -x MASTER_ADDR=HOST), or "
           "give --master-addr or --hostfile");
     }
-    identity_.master_host = {"127.0.0.1", all_here ? kOpenMpiLocalSize : "default"};
+    identity_.master_host = {"127.0.0.1", all_here ? kOpenMpiLocalSize : kNobody};
     return absl::OkStatus();
   }
 
@@ -467,7 +473,7 @@ class Resolver {
                      OnePort(options_.master_port, options_.master_host.has_value()));
     ASSIGN_OR_RETURN(const auto in_environment,
                      OnePort(variable, identity_.master_host.origin == kMasterAddress));
-    identity_.master_port = {kDefaultMasterPort, "default"};
+    identity_.master_port = {kDefaultMasterPort, kNobody};
     if (in_environment) identity_.master_port = *in_environment;
     if (options_.hosts && options_.hosts->value.front().port != 0) {
       identity_.master_port = {options_.hosts->value.front().port, options_.hosts->origin};

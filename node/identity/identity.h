@@ -63,7 +63,10 @@ inline constexpr size_t kMaxSlurmHosts = 65536;
 
 inline constexpr int kDefaultMasterPort = 29500;  // torchrun's
 
-// A value and where it came from: "--rank", "SLURM_PROCID", "default".
+// The origin of what nobody has said.
+inline constexpr char kNobody[] = "default";
+
+// A value and where it came from: "--rank", "SLURM_PROCID", kNobody.
 template <typename T>
 struct Sourced {
   T value{};
@@ -78,6 +81,8 @@ struct IdentityOptions {
   // Rank 0 says where it is once it listens, there: nobody needs to know its host and port.
   std::string announced = {};
   std::optional<Sourced<HostSlots>> hosts = {};  // --hostfile or -H
+  // Where nothing says how many nodes there are, this process is the only one.
+  bool alone = false;
   // The names and addresses under which a host file may list this machine.
   std::vector<std::string> own_names = {};
 };

@@ -32,13 +32,14 @@ namespace grapevine {
 
 struct GradientResult {
   Round round;
-  absl::StatusOr<double> loss;  // mean over the batch
+  absl::StatusOr<double> loss;  // mean over the batch; NaN where `has_loss` is false
   GradientNoise noise;          // where it is measured
   // When it began and ended, artificial delays included.
   std::chrono::steady_clock::time_point begin;
   std::chrono::steady_clock::time_point end;
   std::vector<TensorNorms> norms = {};  // where they are measured
   bool finite = true;                   // the gradient, where it was looked at
+  bool has_loss = true;                 // false: nobody knows it
 };
 
 // Where a computer's reports go; both may be called from any thread.

@@ -285,7 +285,8 @@ absl::Status Runner::On(const GradientResult& result) {
   if (options_.trace != nullptr) {
     options_.trace->EndGradient(result.round, result.begin, result.end);
   }
-  if (!std::isfinite(report_.loss) || !result.finite) return Diverged(result.round);
+  const bool finite_loss = std::isfinite(report_.loss) || !result.has_loss;
+  if (!finite_loss || !result.finite) return Diverged(result.round);
   gradients_->End();
   held_.push_back(GradientReady{result.round});
   return absl::OkStatus();

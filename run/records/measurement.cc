@@ -1,6 +1,7 @@
 #include "run/records/measurement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "base/units.h"
@@ -42,7 +43,7 @@ NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds tim
                       .mix_s = InSeconds(work.mix),
                       .wait_s = std::max(0.0, seconds - InSeconds(work.gradient + work.mix))};
   if (work.gradients == 0) return metrics;
-  if (learns) metrics.train_loss = Mean(work.loss_sum, work.passes);
+  if (learns && !std::isnan(work.loss_sum)) metrics.train_loss = Mean(work.loss_sum, work.passes);
   AddNoise(work.noise, &metrics);
   metrics.norms = work.norms;
   metrics.gradient_s = InSeconds(work.gradient);

@@ -23,7 +23,7 @@ struct TrainingPoint {
 
 // What one node did since its last line.
 struct NodeWork {
-  double loss_sum = 0;    // of the mean losses of the gradients' passes
+  double loss_sum = 0;    // of the mean losses of the gradients' passes; NaN where one is unknown
   int64_t gradients = 0;  // none on a parameter server
   int64_t passes = 0;     // of these gradients, each over a batch
   GradientNoise noise;    // of those in which it was measured

@@ -133,7 +133,8 @@ TEST_P(ProblemContractTest, AnEvaluationFollowsFromTheModelAlone) {
   problem_->Initialize(model.data.get());
   const auto first = evaluator->Evaluate(model);
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_TRUE(std::isfinite(first->loss));
+  ASSERT_TRUE(first->loss.has_value());
+  EXPECT_TRUE(std::isfinite(*first->loss));
   const auto again = evaluator->Evaluate(model);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->loss, first->loss);

@@ -23,7 +23,7 @@ double Loss(const Problem& problem, const SharedVector& model) {
   const auto evaluation = (*evaluator)->Evaluate(model);
   EXPECT_TRUE(evaluation.ok());
   EXPECT_FALSE(evaluation->accuracy.has_value());
-  return evaluation->loss;
+  return *evaluation->loss;
 }
 
 TEST(QuadraticProblemTest, ReadsItsSpec) {

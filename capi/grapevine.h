@@ -1,0 +1,176 @@
+/* Grapevine for other programs: nodes whose gradients come from outside, simulations and graphs.
+ *
+ * A program joins a run as one of its nodes, with the layout and the starting values of its
+ * weights. From then on it is asked for one gradient after the other; while it computes, the node
+ * exchanges weights with its neighbours in the graph. Every setting of `grapevine node` works here
+ * under the same name, and variables of the environment (RANK, WORLD_SIZE, MASTER_ADDR,
+ * GRAPEVINE_TOPOLOGY ...) count where a setting is not given.
+ *
+ *   grapevine_setting settings[] = {{"topology", "ring"}, {"rounds", "100"}};
+ *   grapevine_node* node = NULL;
+ *   grapevine_error error;
+ *   if (grapevine_join(settings, 2, tensors, n, weights, &node, &error)) return fail(&error);
+ *   grapevine_task task;
+ *   while (!grapevine_await(node, 1000, &task, &error)) {
+ *     if (task.state == GRAPEVINE_OVER) break;         // task.replica is the model
+ *     if (task.state == GRAPEVINE_WAITING) continue;   // a second has passed
+ *     double loss = my_gradient(task.replica, task.gradient);
+ *     if (grapevine_deliver(node, loss, &error)) break;
+ *   }
+ *   ...
+ *   grapevine_leave(node, 60000, &error);
+ *
+ * Errors. Every function that can fail returns 0 or a code of grapevine_code, the exit codes of the
+ * program `grapevine`, and fills in `error`, which may be NULL. The message says who, where and what
+ * to do. No C++ exception and no signal handler crosses this interface, and nothing here ends the
+ * process.
+ *
+ * Threads. Different nodes are independent. Of one node, grapevine_await and grapevine_deliver are
+ * for one thread at a time; the others may be called from any thread at any time before
+ * grapevine_leave. Threads that the library starts take no signals.
+ *
+ * Memory. What a function returns through `char**` is freed with grapevine_free. Pointers in a
+ * grapevine_task are the node's, and good until the next grapevine_await, or grapevine_leave. All
+ * that is passed in is copied before the call returns.
+ *
+ * Stability: this is interface version 1. What is here stays, with its meaning; functions may be
+ * added, under later symbol versions.
+ */
+#ifndef GRAPEVINE_CAPI_GRAPEVINE_H_
+#define GRAPEVINE_CAPI_GRAPEVINE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GRAPEVINE_INTERFACE_VERSION 1
+
+/* What went wrong; 0 is none. */
+typedef enum grapevine_code {
+  GRAPEVINE_OK = 0,
+  GRAPEVINE_OTHER = 1,         /* a bug, or a failure of the system */
+  GRAPEVINE_USAGE = 2,         /* a wrong setting or argument */
+  GRAPEVINE_INPUT = 3,         /* a file is missing or broken */
+  GRAPEVINE_OUTPUT = 4,        /* a file of the run cannot be written */
+  GRAPEVINE_RENDEZVOUS = 5,    /* nodes did not find each other, or differ in what they do */
+  GRAPEVINE_PEER_LOST = 6,     /* a peer fell silent, died or broke the protocol */
+  GRAPEVINE_DIVERGED = 7,      /* numbers became NaN or infinite, or exceed max_norm */
+  GRAPEVINE_DEVICE = 8,        /* a device failed */
+  GRAPEVINE_INTERRUPTED = 130, /* grapevine_interrupt, here or at another node */
+  GRAPEVINE_TERMINATED = 143   /* a node has left before the end */
+} grapevine_code;
+
+typedef struct grapevine_error {
+  int32_t code;       /* a grapevine_code */
+  char message[4096]; /* UTF-8, ends with 0; cut where it is longer */
+} grapevine_error;
+
+/* A setting of `grapevine node`, by the name of its flag with underscores: {"eval_every", "0.5"}.
+ * "config" names a file of settings, as --config. */
+typedef struct grapevine_setting {
+  const char* name;
+  const char* value;
+} grapevine_setting;
+
+typedef enum grapevine_section {
+  GRAPEVINE_PARAMETER = 0,
+  GRAPEVINE_BUFFER = 1 /* running statistics: averaged, never stepped */
+} grapevine_section;
+
+/* A tensor of the replica, of 32-bit floats in C order. Buffers come after all parameters. */
+typedef struct grapevine_tensor {
+  const char* name; /* unique: "conv1.weight" */
+  int32_t section;  /* a grapevine_section */
+  int32_t dimensions;
+  const int64_t* shape; /* `dimensions` extents; none is negative */
+} grapevine_tensor;
+
+/* The weights of a run: tensors one after the other, without gaps. */
+typedef struct grapevine_model {
+  const grapevine_tensor* tensors;
+  size_t tensor_count;
+  const float* values; /* where the run starts; the same on every node */
+  /* How far a buffer moves towards the batch's statistic in a step, 0 .. 1: batch norm's momentum.
+   * Not read where there are no buffers. */
+  float buffer_momentum;
+} grapevine_model;
+
+typedef struct grapevine_node grapevine_node;
+
+/* The version of the library: "0.1.0". Never fails; the text is the library's. */
+const char* grapevine_version(void);
+
+/* Which node of how many this process would be by settings and environment, and which of those of
+ * its machine: before it joins, to choose its data. */
+int grapevine_identify(const grapevine_setting* settings, size_t setting_count, int32_t* rank,
+                       int32_t* size, int32_t* local_rank, grapevine_error* error);
+
+/* Joins a run as the node that settings and environment say, and returns at once: the others may
+ * come later. `*node` is to be given to grapevine_leave, whatever becomes of the run. */
+int grapevine_join(const grapevine_setting* settings, size_t setting_count,
+                   const grapevine_model* model, grapevine_node** node, grapevine_error* error);
+
+/* This node's rank, and the nodes of the run. */
+int32_t grapevine_rank(const grapevine_node* node);
+int32_t grapevine_size(const grapevine_node* node);
+
+typedef enum grapevine_state {
+  GRAPEVINE_WAITING = 0, /* nothing yet: the time is over */
+  GRAPEVINE_WANTED = 1,  /* a gradient is wanted */
+  GRAPEVINE_OVER = 2     /* all are done */
+} grapevine_state;
+
+typedef struct grapevine_task {
+  int32_t state; /* a grapevine_state */
+  int64_t round; /* gradients of this node before this one; where one is wanted */
+  int64_t size;  /* elements of replica and gradient */
+  /* The weights at which the gradient is wanted; at the end, those of this node's model. Not to be
+   * written: neighbours may be reading them. NULL while waiting, and where a node is a server. */
+  const float* replica;
+  /* For the gradient, all of whose elements are to be written; in the section of buffers, the
+   * batch's statistics. NULL where none is wanted. */
+  float* gradient;
+} grapevine_task;
+
+/* Waits until a gradient is wanted or the run is over, for at most that long (0: looks). Until the
+ * gradient is delivered the task stays the same. An error: the run has failed. */
+int grapevine_await(grapevine_node* node, int64_t timeout_ms, grapevine_task* task,
+                    grapevine_error* error);
+
+/* The gradient of the last task has been written; `loss` is the mean over its batch, NaN if nobody
+ * knows it. */
+int grapevine_deliver(grapevine_node* node, double loss, grapevine_error* error);
+
+/* The last measurement of the run as a JSON object, as in metrics.jsonl, at the node that has rank
+ * 0's role; "null" elsewhere, or before there is one. */
+int grapevine_metrics(grapevine_node* node, char** json, grapevine_error* error);
+
+/* Ends the run at all nodes, with `why` as the reason; nothing where it is over. May be called
+ * from a signal's thread, not from its handler. */
+void grapevine_interrupt(grapevine_node* node, const char* why);
+
+/* Waits until all nodes are done and the files of the run are written, for at most that long, and
+ * frees the node. Where the run is not over by then, it ends for all. The error is the run's. */
+int grapevine_leave(grapevine_node* node, int64_t timeout_ms, grapevine_error* error);
+
+/* Simulates an experiment (`grapevine sim`), and returns summary.json. Blocks. Without "out" no files
+ * are left. */
+int grapevine_simulate(const grapevine_setting* settings, size_t setting_count, char** json,
+                       grapevine_error* error);
+
+/* The properties of the graph that "topology", "nodes", "mixing" and "seed" name, as
+ * `grapevine topology --json`. */
+int grapevine_topology(const grapevine_setting* settings, size_t setting_count, char** json,
+                       grapevine_error* error);
+
+/* Frees a text that a function here has returned; NULL is none. */
+void grapevine_free(char* text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GRAPEVINE_CAPI_GRAPEVINE_H_ */

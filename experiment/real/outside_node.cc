@@ -1,0 +1,179 @@
+#include "experiment/real/outside_node.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status.h"
+#include "experiment/core/run_checkpoints.h"
+#include "experiment/core/setting_checks.h"
+#include "experiment/real/node_addresses.h"
+#include "experiment/real/node_device.h"
+#include "experiment/real/node_options.h"
+#include "model/problem/outside_problem.h"
+#include "node/discovery/discovery.h"
+#include "run/config/config_field.h"
+#include "run/config/config_resolve.h"
+#include "system/file_descriptor.h"
+
+namespace grapevine {
+namespace {
+
+constexpr char kAbandoned[] = "the program that computed its gradients has left the run";
+
+absl::StatusOr<ResolvedConfig> Resolve(std::map<std::string, std::string> settings) {
+  ConfigSources sources{.environment = ConfigEnvironment()};
+  if (const auto file = settings.extract("config")) sources.file = file.mapped();
+  for (const auto& [name, text] : settings) {
+    if (name != "model" && name != "data") continue;
+    return UsageError(absl::StrCat("--", name, "=", text,
+                                   ": the program that computes the gradients has the model and "
+                                   "the data; leave it out"));
+  }
+  settings["model"] = kOutsideModel;
+  sources.flags = std::move(settings);
+  return ResolveConfig(sources);
+}
+
+// What is done to gradients as Grapevine computes them, or measured of them.
+absl::Status CheckOfOthers(const Config& config) {
+  for (const char* name : {"accumulate", "batch_schedule", "clip_norm", "device", "noise_scale",
+                           "norms", "profile", "record", "slow", "straggler"}) {
+    const ConfigField& field = ConfigFieldNamed(name);
+    const std::string text = FieldText(field, config);
+    if (text == FieldText(field, Config())) continue;
+    return UsageError(absl::StrCat(FlagName(field), "=", text,
+                                   ": is about gradients that Grapevine computes; here another "
+                                   "program does"));
+  }
+  return absl::OkStatus();
+}
+
+// Where the files of this node's run are to be.
+struct Place {
+  std::unique_ptr<const TemporaryFolder> temporary;
+  LockedFolder folder;
+};
+
+absl::StatusOr<Place> PlaceOfFiles(Config& config, Rank rank) {
+  Place place;
+  if (config.has_resume() && !config.has_out()) config.set_out(RunOf(config.resume()));
+  if (!config.has_out()) {
+    ASSIGN_OR_RETURN(place.temporary, TemporaryFolder::Make());
+    config.set_out(absl::StrCat(place.temporary->path(), "/run"));
+  }
+  if (rank == 0 && !config.join()) {
+    ASSIGN_OR_RETURN(place.folder, RunDirectoryFor(config, absl::Now()));
+    return place;
+  }
+  if (config.has_resume()) RETURN_IF_ERROR(ResumedRun(config).status());
+  place.folder = {config.out(), nullptr};
+  return place;
+}
+
+// Rank 0 cannot begin; the others, which may be waiting for it, hear why.
+absl::Status Told(NodeRunOptions& options, const Config& config, absl::Status why) {
+  if (options.rank != 0 || options.joins) return why;
+  options.session.size = config.nodes();
+  TellOfFailedStart(options.session, why);
+  return why;
+}
+
+}  // namespace
+
+absl::StatusOr<NodeIdentity> OutsideNode::Identify(
+    const std::map<std::string, std::string>& settings) {
+  ASSIGN_OR_RETURN(ResolvedConfig resolved, Resolve(settings));
+  ASSIGN_OR_RETURN(const CoordinatorPlace where,
+                   PlaceOfCoordinator(resolved.config, /*launched=*/false));
+  return IdentifyNode(where, &resolved, /*alone=*/true);
+}
+
+absl::StatusOr<std::unique_ptr<OutsideNode>> OutsideNode::Join(
+    const std::map<std::string, std::string>& settings, OutsideModel model) {
+  ASSIGN_OR_RETURN(ResolvedConfig resolved, Resolve(settings));
+  Config& config = resolved.config;
+  RETURN_IF_ERROR(ValidateForRealNodes(resolved));
+  RETURN_IF_ERROR(CheckOnRealNodes(config));
+  RETURN_IF_ERROR(CheckOfOthers(config));
+  ASSIGN_OR_RETURN(const CoordinatorPlace where, PlaceOfCoordinator(config, /*launched=*/false));
+  ASSIGN_OR_RETURN(const NodeIdentity identity, IdentifyNode(where, &resolved, /*alone=*/true));
+  const bool alone = identity.rank.origin == kNobody;  // and found by nobody
+  ASSIGN_OR_RETURN(const NodeAddresses addresses, AddressesOf(config, identity, alone));
+  ASSIGN_OR_RETURN(TokenSource token, NodeToken(config, addresses));
+  ASSIGN_OR_RETURN(NodeRunOptions options,
+                   NodeOptionsOf(config, identity, addresses, where, std::move(token.secret),
+                                 /*role_folder=*/std::nullopt));
+  absl::StatusOr<Place> place = PlaceOfFiles(config, options.rank);
+  if (!place.ok()) return Told(options, config, place.status());
+  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::BuildFor(
+      std::make_unique<OutsideProblem>(std::move(model.layout), std::move(model.initial),
+                                       config.batch()),
+      config);
+  if (!experiment.ok()) return Told(options, config, NamingOrigin(resolved, experiment.status()));
+  std::unique_ptr<OutsideNode> node(new OutsideNode(
+      *std::move(experiment), std::move(place->folder), std::move(place->temporary)));
+  node->Begin(std::move(options));
+  return node;
+}
+
+OutsideNode::OutsideNode(std::unique_ptr<Experiment> experiment, LockedFolder folder,
+                         std::unique_ptr<const TemporaryFolder> temporary)
+    : experiment_(std::move(experiment)),
+      temporary_(std::move(temporary)),
+      folder_(std::move(folder)) {}
+
+OutsideNode::~OutsideNode() {
+  Interrupt(WithFailure(absl::CancelledError(kAbandoned), Failure::kTerminated));
+  thread_.join();
+}
+
+void OutsideNode::Begin(NodeRunOptions options) {
+  rank_ = options.rank;
+  options.run_directory = folder_.path;
+  options.desk = desk_;
+  options.on_listening = [](const HostAddress&) { return absl::OkStatus(); };
+  options.on_metrics = [this](const RunMetrics& metrics) {
+    MutexLock lock(mutex_);
+    latest_ = metrics;
+  };
+  run_ = std::make_unique<NodeRun>(experiment_.get(), std::move(options));
+  const SignalsAreForOthers meanwhile;  // they are the caller's
+  thread_ = std::thread([this] { Run(); });
+}
+
+void OutsideNode::Run() {
+  const absl::Status how = run_->Run();
+  if (!how.ok()) desk_->Close(how);
+  MutexLock lock(mutex_);
+  end_ = how;
+  changed_.NotifyAll();
+}
+
+absl::StatusOr<std::optional<GradientDesk::Task>> OutsideNode::Await(
+    std::chrono::steady_clock::time_point deadline) {
+  return desk_->Await(deadline);
+}
+
+std::optional<absl::Status> OutsideNode::AwaitEnd(std::chrono::steady_clock::time_point deadline) {
+  MutexLock lock(mutex_);
+  while (!end_ && std::chrono::steady_clock::now() < deadline) {
+    changed_.WaitUntil(mutex_, deadline);
+  }
+  return end_;
+}
+
+void OutsideNode::Interrupt(absl::Status why) {
+  {
+    MutexLock lock(mutex_);
+    if (end_) return;
+  }
+  run_->Interrupt(std::move(why));
+}
+
+std::optional<RunMetrics> OutsideNode::latest() {
+  MutexLock lock(mutex_);
+  return latest_;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,109 @@
+// One node of a run whose gradients another program computes: what the C and the Python interface
+// are made of.
+//
+// The caller owns the training loop. It takes the replica at which a gradient is wanted, computes
+// it while the node exchanges replicas with its neighbours, leaves it, and comes back:
+//
+//   ASSIGN_OR_RETURN(auto node, OutsideNode::Join({{"topology", "ring"}, {"rounds", "100"}},
+//                                                 {.layout = layout, .initial = weights}));
+//   while (true) {
+//     ASSIGN_OR_RETURN(const auto task, node->Await(Soon()));
+//     if (!task) continue;                // a chance to look at something else
+//     if (task->over()) break;            // task->replica is the model
+//     const double loss = Gradient(task->replica, task->gradient.data.get());
+//     RETURN_IF_ERROR(node->Deliver(loss));
+//   }
+//   RETURN_IF_ERROR(*node->AwaitEnd(Later()));
+//
+// Everything else is as for `grapevine node`: settings and their variables, how the nodes find each
+// other, files, failures.
+#ifndef GRAPEVINE_EXPERIMENT_REAL_OUTSIDE_NODE_H_
+#define GRAPEVINE_EXPERIMENT_REAL_OUTSIDE_NODE_H_
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+#include "experiment/core/experiment.h"
+#include "experiment/real/node_run.h"
+#include "kernels/vector/replica_layout.h"
+#include "node/identity/identity.h"
+#include "node/runner/gradient_desk.h"
+#include "run/records/metrics.h"
+#include "run/records/run_directory.h"
+#include "system/mutex.h"
+#include "system/temporary_folder.h"
+
+namespace grapevine {
+
+// The same on all nodes, the weights of rank 0 too.
+struct OutsideModel {
+  ReplicaLayout layout;
+  std::vector<float> initial;  // layout.size elements
+};
+
+// Thread-safe, with one caller at a time for Await and Deliver.
+class OutsideNode {
+ public:
+  // Which node this process would be, with these settings and in this environment.
+  static absl::StatusOr<NodeIdentity> Identify(const std::map<std::string, std::string>& settings);
+
+  // Settings by name, as for MakeExperiment; "config" names a file of them. Variables of the
+  // environment count where a setting is not given. Without "out" the files of the run last as
+  // long as this object. Returns once the settings are checked, before the others are there.
+  // Errors are those of `grapevine node`; kUsage for what only a model of Grapevine's own can do.
+  static absl::StatusOr<std::unique_ptr<OutsideNode>> Join(
+      const std::map<std::string, std::string>& settings, OutsideModel model);
+  // Ends a run that is not over, for the others too.
+  ~OutsideNode();
+
+  const Experiment& experiment() const { return *experiment_; }
+  Rank rank() const { return rank_; }
+
+  // As GradientDesk's. A node that serves gets the end alone.
+  absl::StatusOr<std::optional<GradientDesk::Task>> Await(
+      std::chrono::steady_clock::time_point deadline);
+  absl::Status Deliver(double loss) { return desk_->Deliver(loss); }
+  // Waits until all nodes are done and the files are written; none at the deadline.
+  std::optional<absl::Status> AwaitEnd(std::chrono::steady_clock::time_point deadline);
+  // Ends the run with this error, unless it is over.
+  void Interrupt(absl::Status why);
+
+  // The last measurement of the run, where this node has rank 0's role; none elsewhere, or before
+  // the first.
+  std::optional<RunMetrics> latest();
+  // The run's files.
+  const std::string& run_directory() const { return folder_.path; }
+
+ private:
+  OutsideNode(std::unique_ptr<Experiment> experiment, LockedFolder folder,
+              std::unique_ptr<const TemporaryFolder> temporary);
+  void Begin(NodeRunOptions options);
+  void Run();
+
+  const std::unique_ptr<Experiment> experiment_;
+  const std::unique_ptr<const TemporaryFolder> temporary_;  // of folder_, or none
+  const LockedFolder folder_;
+  const std::shared_ptr<GradientDesk> desk_ = std::make_shared<GradientDesk>();
+  Rank rank_ = 0;
+
+  Mutex mutex_;
+  Condition changed_;
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  std::optional<RunMetrics> latest_ ABSL_GUARDED_BY(mutex_);
+
+  std::unique_ptr<NodeRun> run_;
+  std::thread thread_;  // runs it
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_REAL_OUTSIDE_NODE_H_

@@ -1,0 +1,229 @@
+"""A node of a run whose gradients this program computes."""
+
+import atexit
+import ctypes
+import json
+import math
+import time
+import weakref
+
+import numpy
+
+from . import _library, errors
+from ._library import call
+
+# A wait comes back so often, for Ctrl-C.
+_SLICE_MS = 100
+# How long a node waits for the others once it has had its last round.
+_LEAVE_S = 600
+
+_open = weakref.WeakSet()
+
+
+def _end_open_nodes():
+    for node in list(_open):
+        node.leave_now("the program ended before the run was over")
+
+
+atexit.register(_end_open_nodes)
+
+
+def _as_floats(name, value):
+    array = numpy.asarray(value)
+    if array.dtype != numpy.float32:
+        raise errors.UsageError(f"{name} has elements of type {array.dtype}; Grapevine takes float32")
+    return numpy.ascontiguousarray(array)
+
+
+class Task:
+    """A gradient that is wanted: where, and memory for it. Good until the next one is asked for.
+
+    replica: the weights, read-only. gradient: to be written, all of it. Both are flat arrays of
+    float32; `Node.tensors` gives the tensors inside. round: gradients before this one.
+    """
+
+    def __init__(self, raw):
+        self.round = raw.round
+        self.weights = _array(raw.replica, raw.size)  # as PyTorch wants them, which writes to none
+        self.replica = self.weights.view()
+        self.replica.flags.writeable = False
+        self.gradient = _array(raw.gradient, raw.size)
+
+
+def _array(address, size):
+    if not address:
+        return numpy.empty(0, numpy.float32)
+    memory = (ctypes.c_float * size).from_address(address)
+    return numpy.ctypeslib.as_array(memory)
+
+
+class Node:
+    """Joins a run with tensors by name; they are where it starts, the same on all nodes.
+
+        node = gv.Node({"w": w}, topology="ring", rounds=100, lr=0.1)
+        for task in node:
+            loss, task.gradient[:] = my_gradient(task.replica)
+            node.deliver(loss)
+        w = node.tensors(node.model)["w"]
+
+    parameters, buffers: arrays of float32 by name. Buffers are running statistics (batch norm's):
+    averaged, never stepped; in the gradient is the batch's statistic, towards which they move by
+    buffer_momentum. settings: those of `grapevine node` by name, as topology="ring".
+
+    One thread at a time. An error ends the node; so does Ctrl-C, for the others too.
+    """
+
+    def __init__(self, parameters, buffers=None, *, buffer_momentum=0.1, **settings):
+        arrays = {name: _as_floats(name, value) for name, value in parameters.items()}
+        kept = {name: _as_floats(name, value) for name, value in (buffers or {}).items()}
+        twice = arrays.keys() & kept.keys()
+        if twice:
+            raise errors.UsageError(f"{min(twice)} is a parameter and a buffer")
+        self._layout = _Layout(arrays, kept)
+        self._node = ctypes.c_void_p()
+        self._task = None
+        self._model = None
+        model = self._layout.model(buffer_momentum)
+        call(
+            "grapevine_join",
+            *_library.settings(settings),
+            ctypes.byref(model),
+            ctypes.byref(self._node),
+        )
+        _open.add(self)
+        self.rank = _library.library().grapevine_rank(self._node)
+        self.size = _library.library().grapevine_size(self._node)
+
+    def wanted(self, timeout=None):
+        """The next gradient that is wanted, or None once the run is over. Waits for it; TimeoutError
+        after so many seconds."""
+        if self._model is not None:
+            return None
+        raw = self._await(timeout)
+        if raw.state == _library.OVER:
+            self._task = None
+            self._model = _array(raw.replica, raw.size).copy()
+            self._leave(_LEAVE_S)
+            return None
+        if self._task is None or self._task.round != raw.round:
+            self._task = Task(raw)
+        return self._task
+
+    def _await(self, timeout):
+        self._check_open()
+        end = None if timeout is None else time.monotonic() + timeout
+        raw = _library.Task()
+        while True:
+            try:
+                call("grapevine_await", self._node, _SLICE_MS, ctypes.byref(raw))
+            except errors.GrapevineError:
+                self._free()
+                raise
+            if raw.state != _library.WAITING:
+                return raw
+            if end is not None and time.monotonic() >= end:
+                raise TimeoutError("no gradient is wanted yet, and the run is not over")
+
+    def deliver(self, loss=math.nan):
+        """The task's gradient is written. loss: its batch's mean; NaN if nobody knows it."""
+        self._check_open()
+        if self._task is None:
+            raise errors.RunOverError("no gradient is wanted now; wanted() says when one is")
+        self._task = None
+        call("grapevine_deliver", self._node, float(loss))
+
+    def __iter__(self):
+        while True:
+            task = self.wanted()
+            if task is None:
+                return
+            yield task
+            if self._task is task:
+                raise errors.UsageError("the loop's body has not called deliver()")
+
+    @property
+    def over(self):
+        """Whether all rounds are done; `model` is there then."""
+        return self._model is not None
+
+    @property
+    def model(self):
+        """This node's weights at the end, flat; None before. Of a server, empty."""
+        return self._model
+
+    def tensors(self, flat):
+        """The tensors inside a flat array, by name: views where they can be."""
+        return self._layout.tensors(flat)
+
+    def metrics(self):
+        """The last measurement of the run, at the node with rank 0's role; None elsewhere."""
+        if not self._node:
+            return None
+        return json.loads(_library.call_for_text("grapevine_metrics", self._node))
+
+    def leave_now(self, why):
+        """Ends the run, unless it is over, for all nodes; `why` is what they are told."""
+        if self._node:
+            _library.library().grapevine_interrupt(self._node, why.encode())
+            self._free()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            self.leave_now(f"{kind.__name__}: {error}" if str(error) else kind.__name__)
+        else:
+            self.leave_now("the program left the run before it was over")
+
+    def __del__(self):
+        if getattr(self, "_node", None):
+            self.leave_now("the program dropped its node")
+
+    def _check_open(self):
+        if not self._node:
+            raise errors.RunOverError(
+                "the run is over" if self.over else "the node has left the run"
+            )
+
+    def _leave(self, seconds):
+        node, self._node = self._node, ctypes.c_void_p()
+        call("grapevine_leave", node, int(seconds * 1000))
+
+    def _free(self):
+        try:
+            self._leave(0)
+        except errors.GrapevineError:
+            pass  # the run's error, which is known, or that it was left
+
+
+class _Layout:
+    """How tensors lie one after the other in a flat array, buffers last."""
+
+    def __init__(self, parameters, buffers):
+        self._tensors = {**parameters, **buffers}
+        self._sections = [_library.PARAMETER] * len(parameters) + [_library.BUFFER] * len(buffers)
+        parts = [array.reshape(-1) for array in self._tensors.values()]
+        self.values = numpy.concatenate(parts) if parts else numpy.empty(0, numpy.float32)
+        self._shapes = {name: array.shape for name, array in self._tensors.items()}
+        del self._tensors
+
+    def model(self, buffer_momentum):
+        tensors = (_library.Tensor * len(self._shapes))()
+        for tensor, section, (name, shape) in zip(tensors, self._sections, self._shapes.items()):
+            tensor.name = name.encode()
+            tensor.section = section
+            tensor.dimensions = len(shape)
+            tensor.shape = (ctypes.c_int64 * len(shape))(*shape)
+        return _library.Model(
+            tensors, len(tensors), self.values.ctypes.data, buffer_momentum
+        )
+
+    def tensors(self, flat):
+        begin = 0
+        found = {}
+        for name, shape in self._shapes.items():
+            size = math.prod(shape)
+            found[name] = flat[begin : begin + size].reshape(shape)
+            begin += size
+        return found

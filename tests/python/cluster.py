@@ -1,0 +1,93 @@
+"""Runs of several nodes for tests: as threads of this process, or as processes of their own."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+HERE = pathlib.Path(__file__).parent
+SOURCE = HERE.parent.parent
+sys.path.insert(0, str(SOURCE / "python"))
+# As bazel build //capi:libgrapevine.so leaves it, unless the test says where it is.
+os.environ.setdefault("LIBGRAPEVINE", str(SOURCE / "bazel-bin" / "capi" / "libgrapevine.so"))
+for name in [name for name in os.environ if name.startswith("GRAPEVINE_")]:
+    del os.environ[name]
+
+# No test waits longer: a run that hangs is an error.
+DEADLINE_S = 120
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def in_threads(size, body, **settings):
+    """What body(rank, settings) returned at each node; the first exception is raised again, those
+    of other ranks are its notes."""
+    port = free_port()
+    results, raised = [None] * size, {}
+
+    def run(rank):
+        own = {"rank": rank, "world_size": size, "master_addr": "127.0.0.1", "master_port": port}
+        try:
+            results[rank] = body(rank, {**own, **settings})
+        except BaseException as error:
+            raised[rank] = error
+
+    threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(DEADLINE_S)
+        assert not thread.is_alive(), "a node hangs"
+    if raised:
+        first = raised[min(raised)]
+        for rank in sorted(raised):
+            first.add_note(f"rank {rank}: {raised[rank]!r}")
+        raise first
+    return results
+
+
+@contextlib.contextmanager
+def as_processes(size, script, *arguments, **settings):
+    """Processes that run tests/python/`script`, one for each rank, killed at the end."""
+    port = free_port()
+    processes = []
+    try:
+        for rank in range(size):
+            environment = {
+                **os.environ,
+                "RANK": str(rank),
+                "WORLD_SIZE": str(size),
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port),
+                "OMP_NUM_THREADS": "1",
+                **settings,
+            }
+            processes.append(
+                subprocess.Popen(
+                    [sys.executable, str(HERE / script), *arguments],
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                )
+            )
+        yield processes
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            process.communicate()
+
+
+def output(process):
+    """All that a process says until it ends, and its exit code."""
+    text, _ = process.communicate(timeout=DEADLINE_S)
+    return text, process.returncode

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""gv.Optimizer: PyTorch's programs, against a loop over the mixing matrix in PyTorch."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+import cluster
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+import grapevine as gv
+
+STEPS = 12
+BATCH = 8
+
+
+def network(seed=1):
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(
+        # Batch norm takes a bias away again: its gradient is noise, which Adam makes large.
+        torch.nn.Linear(6, 10, bias=False),
+        torch.nn.BatchNorm1d(10, momentum=0.2),
+        torch.nn.ReLU(),
+        torch.nn.Linear(10, 3),
+    )
+
+
+def sgd(model):
+    return torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-3)
+
+
+def adam(model):
+    return torch.optim.Adam(model.parameters(), lr=0.01)
+
+
+def batches(rank):
+    drawn = torch.Generator().manual_seed(100 + rank)
+    for _ in range(STEPS):
+        inputs = torch.randn(BATCH, 6, generator=drawn)
+        yield inputs, inputs[:, :3].argmax(1)
+
+
+def backward(model, batch):
+    inputs, labels = batch
+    loss = torch.nn.functional.cross_entropy(model(inputs), labels)
+    loss.backward()
+    return loss
+
+
+def weights_of(model):
+    """Parameters, then running statistics."""
+    parts = [parameter.detach().reshape(-1) for parameter in model.parameters()]
+    norm = model[1]
+    return torch.cat([*parts, norm.running_mean, norm.running_var]).double()
+
+
+def set_weights(model, weights):
+    begin = 0
+    for tensor in [*model.parameters(), model[1].running_mean, model[1].running_var]:
+        end = begin + tensor.numel()
+        with torch.no_grad():
+            tensor.copy_(weights[begin:end].view(tensor.shape))
+        begin = end
+
+
+def ring(size):
+    weights = torch.zeros(size, size, dtype=torch.float64)
+    for rank in range(size):
+        for other in (rank - 1, rank, rank + 1):
+            weights[rank, other % size] += 1 / 3
+    return weights
+
+
+def reference(size, make_optimizer, adapt_first):
+    """What D-PSGD makes of it: x <- W x - u, or W (x - u); statistics <- 0.8 W s + 0.2 b."""
+    models = [network() for _ in range(size)]
+    optimizers = [make_optimizer(model) for model in models]
+    data = [batches(rank) for rank in range(size)]
+    mixing = ring(size)
+    statistics = 2 * 10
+    for _ in range(STEPS):
+        before = torch.stack([weights_of(model) for model in models])
+        for model, optimizer, own in zip(models, optimizers, data):
+            optimizer.zero_grad()
+            backward(model, next(own))
+            optimizer.step()
+        after = torch.stack([weights_of(model) for model in models])
+        mixed = mixing @ after if adapt_first else mixing @ before - (before - after)
+        batch = (after - 0.8 * before) / 0.2
+        stepped = 0.8 * (mixing @ before) + 0.2 * batch
+        if adapt_first:
+            stepped = mixing @ (0.8 * before + 0.2 * batch)
+        mixed[:, -statistics:] = stepped[:, -statistics:]
+        for model, weights in zip(models, mixed):
+            set_weights(model, weights.float())
+    return torch.stack([weights_of(model) for model in models])
+
+
+def train(rank, settings, make_optimizer):
+    model = settings.pop("start")[rank]
+    optimizer = gv.Optimizer(make_optimizer(model), gv.init(**settings), model=model)
+    for batch in batches(rank):
+        optimizer.zero_grad()
+        optimizer.step(loss=backward(model, batch))
+    assert optimizer.over
+    return weights_of(model)
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class OptimizerTest(unittest.TestCase):
+    def run_nodes(self, size, body, **settings):
+        settings = {"topology": "ring", "rounds": STEPS, "rendezvous_timeout": "20s", **settings}
+        # Drawn here: the generator is one for all threads.
+        start = [network() for _ in range(size)]
+        return cluster.in_threads(size, body, start=start, **settings)
+
+    def test_is_the_loop_over_the_mixing_matrix(self):
+        for algorithm, make_optimizer in (
+            ("dpsgd", sgd),
+            ("dpsgd", adam),
+            ("dpsgd:order=atc", sgd),
+        ):
+            with self.subTest(algorithm=algorithm, optimizer=make_optimizer.__name__):
+                found = self.run_nodes(
+                    4,
+                    lambda rank, settings: train(rank, settings, make_optimizer),
+                    algorithm=algorithm,
+                )
+                expected = reference(4, make_optimizer, algorithm.endswith("atc"))
+                torch.testing.assert_close(torch.stack(found), expected, rtol=0, atol=2e-6)
+
+    def test_is_grapevine_s_own_sgd(self):
+        """The same gradients into Grapevine's momentum, without the running statistics."""
+
+        def own(rank, settings):
+            model = settings.pop("start")[rank]
+            parameters = {name: p.detach().numpy() for name, p in model.named_parameters()}
+            node = gv.Node(
+                parameters, lr=0.1, momentum=0.9, schedule="constant", **settings
+            )
+            data = batches(rank)
+            for task in node:
+                for name, tensor in node.tensors(task.replica).items():
+                    with torch.no_grad():
+                        model.get_parameter(name).copy_(torch.from_numpy(tensor.copy()))
+                model.zero_grad()
+                loss = backward(model, next(data))
+                for name, tensor in node.tensors(task.gradient).items():
+                    tensor[:] = model.get_parameter(name).grad.numpy()
+                node.deliver(float(loss))
+            return torch.from_numpy(node.model)
+
+        def wrapped(rank, settings):
+            model = settings.pop("start")[rank]
+            inner = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+            optimizer = gv.Optimizer(inner, gv.init(**settings))
+            for batch in batches(rank):
+                optimizer.zero_grad()
+                optimizer.step(loss=backward(model, batch))
+            return torch.cat([p.detach().reshape(-1) for p in model.parameters()])
+
+        found = self.run_nodes(4, wrapped)
+        expected = self.run_nodes(4, own)
+        torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=0, atol=1e-6)
+
+    def test_schedulers_and_state_are_the_wrapped_one_s(self):
+        def body(rank, settings):
+            model = settings.pop("start")[rank]
+            optimizer = gv.Optimizer(sgd(model), gv.init(**settings), model=model)
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=5, gamma=0.1)
+            for batch in batches(rank):
+                optimizer.zero_grad(set_to_none=True)
+                loss = optimizer.step(lambda: backward(model, batch))
+                assert loss is not None
+                schedule.step()
+            state = optimizer.state_dict()
+            optimizer.load_state_dict(state)
+            return optimizer.param_groups[0]["lr"], len(state["state"])
+
+        found = self.run_nodes(2, body)
+        self.assertAlmostEqual(found[0][0], 0.001)
+        self.assertEqual(found[0][1], 5)
+
+    def test_a_loop_that_is_too_long_is_told(self):
+        def body(rank, settings):
+            model = settings.pop("start")[rank]
+            optimizer = gv.Optimizer(sgd(model), gv.init(**settings), model=model)
+            for _ in range(3):
+                optimizer.zero_grad()
+                optimizer.step(loss=backward(model, next(batches(rank))))
+
+        with self.assertRaises(gv.RunOverError) as caught:
+            self.run_nodes(2, body, rounds=2)
+        self.assertIn("all its rounds", str(caught.exception))
+
+    def test_what_it_cannot_train_is_refused(self):
+        model = network()
+        for make, words in (
+            (lambda: gv.Optimizer(sgd(network().double()), gv.init(), rounds=3), "torch.float32"),
+            (lambda: gv.Optimizer(sgd(network()), gv.init(), model=model, rounds=3), "model's"),
+            (lambda: gv.Optimizer(sgd(model), gv.init(), lr=0.1, rounds=3), "leave it out"),
+            (lambda: gv.Optimizer(sgd(model), gv.init(topology="rong"), rounds=3), "did you mean"),
+        ):
+            with self.subTest(words), self.assertRaises(gv.UsageError) as caught:
+                make()
+            self.assertIn(words, str(caught.exception))
+        model[1].momentum = None
+        with self.assertRaises(gv.UsageError):
+            gv.Optimizer(sgd(model), gv.init(), model=model, rounds=3)
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed")
+class TorchrunTest(unittest.TestCase):
+    def test_four_processes(self):
+        # The mapping of a rank that is not there stands for the default, which torch 1.13 cannot
+        # read under Python 3.11.
+        answer = subprocess.run(
+            [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=4"]
+            + ["--redirects=9:1", "--tee=9:1", str(cluster.HERE / "train_torch.py")],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            timeout=cluster.DEADLINE_S,
+            check=False,
+        )
+        self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
+        for rank in range(4):
+            self.assertIn(f"rank {rank} of 4 is done", answer.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
