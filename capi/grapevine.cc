@@ -36,6 +36,7 @@
 struct grapevine_node {
   std::unique_ptr<grapevine::OutsideNode> node;
   std::optional<grapevine::GradientDesk::Task> task;
+  bool wanted = false;  // its gradient, which has not been delivered
 };
 
 namespace grapevine {
@@ -170,6 +171,26 @@ void Show(const GradientDesk::Task& task, grapevine_task* shown) {
   shown->gradient = task.gradient.data.get();
 }
 
+// Takes the next task; none at the deadline.
+absl::Status Await(std::chrono::steady_clock::time_point deadline, grapevine_node* node) {
+  node->task.reset();
+  node->wanted = false;
+  ASSIGN_OR_RETURN(node->task, node->node->Await(deadline));
+  node->wanted = node->task && !node->task->over();
+  return absl::OkStatus();
+}
+
+absl::Status CheckWanted(const grapevine_node& node) {
+  if (node.wanted) return absl::OkStatus();
+  return UsageError("no gradient is wanted now; grapevine_await says when one is");
+}
+
+absl::Status DeliverWeights(grapevine_node* node, const float* weights, double loss) {
+  RETURN_IF_ERROR(node->node->DeliverWeights(*node->task, weights, loss));
+  node->wanted = false;
+  return absl::OkStatus();
+}
+
 absl::Status Return(const std::string& text, char** out) {
   char* const copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy == nullptr) return absl::ResourceExhaustedError("no memory for the result");
@@ -260,8 +281,7 @@ int grapevine_await(grapevine_node* node, int64_t timeout_ms, grapevine_task* ta
     if (node == nullptr) return grapevine::Missing("node");
     if (task == nullptr) return grapevine::Missing("task");
     *task = {};
-    node->task.reset();
-    ASSIGN_OR_RETURN(node->task, node->node->Await(grapevine::In(timeout_ms)));
+    RETURN_IF_ERROR(grapevine::Await(grapevine::In(timeout_ms), node));
     if (node->task) grapevine::Show(*node->task, task);
     return absl::OkStatus();
   });
@@ -270,10 +290,39 @@ int grapevine_await(grapevine_node* node, int64_t timeout_ms, grapevine_task* ta
 int grapevine_deliver(grapevine_node* node, double loss, grapevine_error* error) {
   return Guarded(error, [&]() -> absl::Status {
     if (node == nullptr) return grapevine::Missing("node");
-    if (!node->task || node->task->over()) {
-      return grapevine::UsageError("no gradient is wanted now; grapevine_await says when one is");
+    RETURN_IF_ERROR(grapevine::CheckWanted(*node));
+    RETURN_IF_ERROR(node->node->Deliver(loss));
+    node->wanted = false;
+    return absl::OkStatus();
+  });
+}
+
+int grapevine_deliver_weights(grapevine_node* node, const float* weights, double loss,
+                              grapevine_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (node == nullptr || weights == nullptr) return grapevine::Missing("node or weights");
+    RETURN_IF_ERROR(grapevine::CheckWanted(*node));
+    return grapevine::DeliverWeights(node, weights, loss);
+  });
+}
+
+int grapevine_mix(grapevine_node* node, float* weights, double loss, int64_t timeout_ms,
+                  int32_t* state, grapevine_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (node == nullptr || weights == nullptr || state == nullptr) {
+      return grapevine::Missing("node, weights or state");
     }
-    return node->node->Deliver(loss);
+    *state = GRAPEVINE_WAITING;
+    const auto deadline = grapevine::In(timeout_ms);
+    RETURN_IF_ERROR(grapevine::Await(deadline, node));
+    if (!node->task) return absl::OkStatus();
+    RETURN_IF_ERROR(grapevine::CheckWanted(*node));
+    RETURN_IF_ERROR(grapevine::DeliverWeights(node, weights, loss));
+    RETURN_IF_ERROR(grapevine::Await(deadline, node));
+    if (!node->task) return absl::OkStatus();
+    *state = node->task->over() ? GRAPEVINE_OVER : GRAPEVINE_WANTED;
+    std::ranges::copy(node->task->replica.span(), weights);
+    return absl::OkStatus();
   });
 }
 

@@ -144,6 +144,23 @@ int grapevine_await(grapevine_node* node, int64_t timeout_ms, grapevine_task* ta
  * knows it. */
 int grapevine_deliver(grapevine_node* node, double loss, grapevine_error* error);
 
+/* The same for a program with an update rule of its own, of which task.replica has become `weights`
+ * (task.size of them; buffers are the moving averages after the batch): the node makes them part of
+ * the average as its algorithm says, x <- sum_j W_ij x_j - (replica - weights) for dpsgd, x <- sum_j
+ * W_ij weights_j for dpsgd:order=atc. Needs the settings optimizer=sgd, lr=1, momentum=0,
+ * schedule=constant, with which a step takes an update as it is. */
+int grapevine_deliver_weights(grapevine_node* node, const float* weights, double loss,
+                              grapevine_error* error);
+
+/* A step in one call: waits for the task, delivers these weights, waits for what becomes of them, and
+ * writes it into `weights`. *state is GRAPEVINE_WANTED then, GRAPEVINE_OVER if that was the last
+ * step, GRAPEVINE_WAITING if it has taken longer than that: `weights` are as they were, they are
+ * delivered if the node has had a task, and grapevine_await gives what becomes of them. Not while a
+ * gradient is computed: begin with grapevine_await and grapevine_deliver_weights to hide the
+ * exchange behind work of one's own. */
+int grapevine_mix(grapevine_node* node, float* weights, double loss, int64_t timeout_ms,
+                  int32_t* state, grapevine_error* error);
+
 /* The last measurement of the run as a JSON object, as in metrics.jsonl, at the node that has rank
  * 0's role; "null" elsewhere, or before there is one. */
 int grapevine_metrics(grapevine_node* node, char** json, grapevine_error* error);

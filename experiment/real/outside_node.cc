@@ -49,6 +49,18 @@ absl::Status CheckOfOthers(const Config& config) {
   return absl::OkStatus();
 }
 
+// Whether a step subtracts a gradient as it is.
+absl::Status TakesUpdates(const Experiment& experiment) {
+  const Config& config = experiment.config();
+  const bool plain = experiment.learning_rate() == 1 && config.momentum() == 0 &&
+                     config.weight_decay() == 0 && config.optimizer() == "sgd" &&
+                     config.schedule() == "constant";
+  if (plain) return absl::OkStatus();
+  return UsageError(
+      "who has an update rule of its own wants no second one: give optimizer=sgd, lr=1, "
+      "momentum=0, weight_decay=0, schedule=constant and no scale_lr");
+}
+
 // Where the files of this node's run are to be.
 struct Place {
   std::unique_ptr<const TemporaryFolder> temporary;
@@ -153,6 +165,21 @@ void OutsideNode::Run() {
 absl::StatusOr<std::optional<GradientDesk::Task>> OutsideNode::Await(
     std::chrono::steady_clock::time_point deadline) {
   return desk_->Await(deadline);
+}
+
+// Buffers: v <- (1 - m) v + m b has become `weights`, which gives b (ReplicaLayout).
+absl::Status OutsideNode::DeliverWeights(const GradientDesk::Task& task, const float* weights,
+                                         double loss) {
+  RETURN_IF_ERROR(TakesUpdates(*experiment_));
+  const ReplicaLayout& layout = experiment_->layout();
+  const float* const before = task.replica.data.get();
+  float* const gradient = task.gradient.data.get();
+  for (int64_t i = 0; i < layout.parameter_size; ++i) gradient[i] = before[i] - weights[i];
+  const float momentum = layout.buffer_momentum;
+  for (int64_t i = layout.parameter_size; i < layout.size; ++i) {
+    gradient[i] = momentum == 0 ? before[i] : (weights[i] - (1 - momentum) * before[i]) / momentum;
+  }
+  return Deliver(loss);
 }
 
 std::optional<absl::Status> OutsideNode::AwaitEnd(std::chrono::steady_clock::time_point deadline) {

@@ -72,6 +72,11 @@ class OutsideNode {
   absl::StatusOr<std::optional<GradientDesk::Task>> Await(
       std::chrono::steady_clock::time_point deadline);
   absl::Status Deliver(double loss) { return desk_->Deliver(loss); }
+  // The same for a caller with an update rule of its own, that has made the task's replica into
+  // these weights, replica.size() of them: writes the gradient of which a step makes this change.
+  // In the section of buffers they are the moving averages after the batch. kUsage unless a step
+  // takes a gradient as it is (TakesUpdates).
+  absl::Status DeliverWeights(const GradientDesk::Task& task, const float* weights, double loss);
   // Waits until all nodes are done and the files are written; none at the deadline.
   std::optional<absl::Status> AwaitEnd(std::chrono::steady_clock::time_point deadline);
   // Ends the run with this error, unless it is over.

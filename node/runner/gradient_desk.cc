@@ -45,7 +45,10 @@ absl::StatusOr<std::optional<GradientDesk::Task>> GradientDesk::Await(
   while (true) {
     if (!closed_.ok()) return closed_;
     if (end_) return end_;
-    if (wanted_) return wanted_->task;
+    if (wanted_) {
+      wanted_->given = true;
+      return wanted_->task;
+    }
     if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
     changed_.WaitUntil(mutex_, deadline);
   }
@@ -56,7 +59,9 @@ absl::StatusOr<std::optional<GradientDesk::Task>> GradientDesk::Await(
 absl::Status GradientDesk::Deliver(double loss) {
   MutexLock lock(mutex_);
   if (!closed_.ok()) return closed_;
-  if (!wanted_) return absl::FailedPreconditionError("no gradient is wanted now");
+  if (!wanted_ || !wanted_->given) {
+    return absl::FailedPreconditionError("no gradient has been asked for that is not delivered");
+  }
   const Request request = *std::exchange(wanted_, std::nullopt);
   const SharedVector& gradient = request.task.gradient;
   for (const int64_t cut : request.cuts) reports_->part({request.task.round, cut});

@@ -57,6 +57,7 @@ class GradientDesk {
     Task task;
     std::vector<int64_t> cuts;
     std::chrono::steady_clock::time_point begin;
+    bool given = false;  // to the caller
   };
 
   Mutex mutex_;

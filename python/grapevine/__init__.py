@@ -10,13 +10,14 @@ docs/python.md has the whole of it. PyTorch is needed for Optimizer alone.
 
 from . import _library, errors
 from .errors import *  # noqa: F401,F403
-from .node import Node, Task
+from .node import PLAIN_STEP, Node, Task
 from .results import read_run, simulate, topology
 from .run import Run, init
 
 __all__ = [
     "Node",
     "Optimizer",
+    "PLAIN_STEP",
     "Run",
     "Task",
     "init",

@@ -68,6 +68,10 @@ _FUNCTIONS = {
     "grapevine_size": (ctypes.c_int32, (_NODE,)),
     "grapevine_await": (ctypes.c_int, (_NODE, ctypes.c_int64, ctypes.POINTER(Task), _ERROR)),
     "grapevine_deliver": (ctypes.c_int, (_NODE, ctypes.c_double, _ERROR)),
+    "grapevine_deliver_weights": (
+        ctypes.c_int,
+        (_NODE, ctypes.c_void_p, ctypes.c_double, _ERROR),
+    ),
     "grapevine_metrics": (ctypes.c_int, (_NODE, _TEXT, _ERROR)),
     "grapevine_interrupt": (None, (_NODE, ctypes.c_char_p)),
     "grapevine_leave": (ctypes.c_int, (_NODE, ctypes.c_int64, _ERROR)),
@@ -80,12 +84,15 @@ _loaded = None
 
 
 def _path():
-    """LIBGRAPEVINE, else beside this package, else where the system looks for libraries."""
+    """LIBGRAPEVINE; else in this package, as in a wheel, or in the folder lib/grapevine of the same
+    installation; else where the system looks for libraries."""
     given = os.environ.get("LIBGRAPEVINE")
     if given:
         return given
-    beside = pathlib.Path(__file__).parent / _NAME
-    return str(beside) if beside.exists() else _NAME
+    package = pathlib.Path(__file__).resolve().parent
+    places = [package, *(folder / "grapevine" for folder in package.parents), *package.parents]
+    found = (place / _NAME for place in places)
+    return next((str(path) for path in found if path.is_file()), _NAME)
 
 
 def library():

@@ -17,6 +17,15 @@ _SLICE_MS = 100
 # How long a node waits for the others once it has had its last round.
 _LEAVE_S = 600
 
+# Settings with which a step takes an update as it is.
+PLAIN_STEP = {
+    "lr": 1,
+    "momentum": 0,
+    "optimizer": "sgd",
+    "schedule": "constant",
+    "weight_decay": 0,
+}
+
 _open = weakref.WeakSet()
 
 
@@ -129,8 +138,31 @@ class Node:
         self._check_open()
         if self._task is None:
             raise errors.RunOverError("no gradient is wanted now; wanted() says when one is")
-        self._task = None
         call("grapevine_deliver", self._node, float(loss))
+        self._task = None
+
+    def deliver_weights(self, weights, loss=math.nan):
+        """The same for a program with an update rule of its own: what it has made of the task's
+        replica, flat. Needs PLAIN_STEP among the settings."""
+        self._check_open()
+        if self._task is None:
+            raise errors.RunOverError("no gradient is wanted now; wanted() says when one is")
+        flat = _as_floats("weights", weights).reshape(-1)
+        if flat.size != self._task.replica.size:
+            raise errors.UsageError(
+                f"{flat.size} weights are delivered, and the replica has {self._task.replica.size}"
+            )
+        call("grapevine_deliver_weights", self._node, flat.ctypes.data, float(loss))
+        self._task = None
+
+    def mix(self, weights, loss=math.nan):
+        """Averages these weights with the neighbours' as one step, and returns what becomes of
+        them: sum_j W_ij weights_j with algorithm="dpsgd:order=atc". Blocks."""
+        if self.wanted() is None:
+            raise errors.RunOverError("the run has had all its rounds")
+        self.deliver_weights(weights, loss)
+        task = self.wanted()
+        return self.model if task is None else task.replica.copy()
 
     def __iter__(self):
         while True:

@@ -5,10 +5,7 @@ import math
 import torch
 
 from . import errors
-from .node import Node
-
-# A step of Grapevine's takes the update as it is.
-_UPDATE = {"lr": 1, "momentum": 0, "optimizer": "sgd", "schedule": "constant"}
+from .node import PLAIN_STEP, Node
 
 
 class Optimizer(torch.optim.Optimizer):
@@ -39,7 +36,7 @@ class Optimizer(torch.optim.Optimizer):
         self._inner = optimizer
         self._replica = _Replica(optimizer, model)
         settings = run.with_settings(settings)
-        for fixed in (*_UPDATE, "scale_lr", "weight_decay"):
+        for fixed in (*PLAIN_STEP, "scale_lr"):
             if fixed in settings:
                 raise errors.UsageError(
                     f"{fixed}={settings[fixed]}: the wrapped optimizer decides it; leave it out"
@@ -49,7 +46,7 @@ class Optimizer(torch.optim.Optimizer):
             self._replica.buffers,
             buffer_momentum=self._replica.buffer_momentum,
             **settings,
-            **_UPDATE,
+            **PLAIN_STEP,
         )
         self._task = None
         self._begin()
@@ -100,9 +97,10 @@ class Optimizer(torch.optim.Optimizer):
             )
         found = self._inner.step(closure) if closure is not None else self._inner.step()
         loss = found if loss is None else loss
-        self._replica.write_update(self._task)
         self._task = None
-        self.node.deliver(math.nan if loss is None else float(loss))
+        self.node.deliver_weights(
+            self._replica.weights(), math.nan if loss is None else float(loss)
+        )
         self._begin()
         return found
 
@@ -132,7 +130,6 @@ class _Replica:
         self._tensors = [_flattened([*parameters.values()]), _flattened([*buffers.values()])]
         self.parameters = {name: _host(tensor) for name, tensor in parameters.items()}
         self.buffers = {name: _host(tensor) for name, tensor in buffers.items()}
-        self._before = None  # the buffers at the last read
 
     def read(self, flat):
         """From the run's vector."""
@@ -141,23 +138,11 @@ class _Replica:
             for tensor in section:
                 tensor.copy_(flat[begin : begin + tensor.numel()])
                 begin += tensor.numel()
-        self._before = [tensor.clone() for tensor in self._tensors[1]]
 
-    def write_update(self, task):
-        """Into the task's gradient: how far the parameters moved, and the batch's statistics, of
-        which the buffers are now a moving average."""
-        replica = torch.from_numpy(task.weights)
-        gradient = torch.from_numpy(task.gradient)
-        begin = 0
-        for tensor in self._tensors[0]:
-            end = begin + tensor.numel()
-            torch.sub(replica[begin:end], tensor.to("cpu"), out=gradient[begin:end])
-            begin = end
-        keep = 1 - self.buffer_momentum
-        for tensor, before in zip(self._tensors[1], self._before):
-            end = begin + tensor.numel()
-            gradient[begin:end] = (tensor - keep * before) / self.buffer_momentum
-            begin = end
+    def weights(self):
+        """Flat, in host memory."""
+        flats = [flat.to("cpu") for section in self._tensors for flat in section]
+        return (flats[0] if len(flats) == 1 else torch.cat(flats)).numpy()
 
 
 def _host(tensor):

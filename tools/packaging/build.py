@@ -40,11 +40,17 @@ def install_packages(*lists):
     succeed("tools/install_packages", *lists)
 
 
-def built_program(arguments):
-    """Builds //:grapevine, with further arguments for Bazel, and returns its path."""
+def built(arguments, *targets):
+    """Builds targets of Bazel, with further arguments for it, and returns their paths."""
     install_packages()
-    succeed("bazel", "build", "--jobs=2", *arguments, "//:grapevine")
+    succeed("bazel", "build", "--jobs=2", *arguments, *targets)
     # Where this build put it: the link bazel-bin may show another configuration's.
     binaries = subprocess.run(["bazel", "info", *arguments, "bazel-bin"], cwd=SOURCE, check=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-    return os.path.join(binaries.strip(), "grapevine")
+    return [os.path.join(binaries.strip(), target.lstrip("/").replace(":", "/").lstrip("/"))
+            for target in targets]
+
+
+def built_programs(arguments):
+    """The program and the library."""
+    return built(arguments, "//:grapevine", "//capi:libgrapevine.so")

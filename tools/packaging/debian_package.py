@@ -21,7 +21,8 @@ weights, averages it with those of its neighbours in a graph and applies its own
 (D-PSGD, push-sum, AD-PSGD). Allreduces and parameter servers run in the same harness.
 
 The program starts the nodes of one machine or is one node of a cluster, simulates the same \
-algorithms on a network that is described to it, and draws how runs converged.""")
+algorithms on a network that is described to it, and draws how runs converged. Programs in C, and in \
+Python with NumPy or PyTorch, take part with gradients of their own.""")
 CONTROL = """\
 Package: grapevine
 Version: {version}
@@ -30,6 +31,7 @@ Maintainer: {maintainer}
 Installed-Size: {kilobytes}
 Depends: {depends}
 Recommends: gnuplot-nox | gnuplot
+Suggests: python3-numpy, python3-torch
 Section: science
 Priority: optional
 Description: {synopsis}
@@ -98,12 +100,12 @@ def wrapped(text):
     return "\n .\n".join("\n".join(f" {line}" for line in lines) for lines in paragraphs)
 
 
-def shared_libraries(program, folder):
-    """What the program needs, with versions: dpkg-shlibdeps wants a source tree to run in."""
+def shared_libraries(binaries, folder):
+    """What they need, with versions: dpkg-shlibdeps wants a source tree to run in."""
     (folder / "debian").mkdir()
     (folder / "debian/control").write_text("Source: grapevine\n\nPackage: grapevine\n"
                                            "Architecture: any\n")
-    found = run("dpkg-shlibdeps", "-O", f"-e{program}", cwd=folder)
+    found = run("dpkg-shlibdeps", "-O", *(f"-e{binary}" for binary in binaries), cwd=folder)
     return re.fullmatch(r"shlibs:Depends=(.*)\n", found).group(1)
 
 
@@ -113,9 +115,17 @@ def copyright_text(program, date):
     return COPYRIGHT.format(year=year, comment=CUDA_COMMENT if with_cuda else "")
 
 
-def packed_files(program, version, revision, date):
+def stripped(binary, scratch):
+    """A copy without what only a debugger or a linker of objects reads."""
+    copy = scratch / os.path.basename(binary)
+    run("strip", "--strip-unneeded", "--remove-section=.comment", "--remove-section=.note",
+        "-o", str(copy), os.path.abspath(binary))
+    return copy
+
+
+def packed_files(program, library, version, revision, date):
     """{path below /usr: (bytes, mode)}: the installation with Debian's own two pages."""
-    files = installation.contents(program, "/usr")
+    files = installation.contents(program, library, "/usr")
     # Debian has the licence once for all packages, and wants the changelog packed.
     del files["share/doc/grapevine/LICENSE"]
     day = email.utils.formatdate(int(date))
@@ -132,24 +142,24 @@ def checksums(root):
     return "".join(lines)
 
 
-def pack(program, scratch, out):
-    """Writes the package of a built program into the folder `out`; returns its path."""
+def pack(program, library, scratch, out):
+    """Writes the package of what was built into the folder `out`; returns its path. `library` may
+    be None."""
     said = installation.output_of(program, "--version").decode()
     version, revision = re.fullmatch(r"grapevine (\S+) \((\S+)\)\n", said).groups()
     version = debian_version(version)
     date = commit_time()
-    stripped = scratch / "grapevine"
-    run("strip", "--strip-all", "--remove-section=.comment", "--remove-section=.note",
-        "-o", str(stripped), os.path.abspath(program))
+    program = stripped(program, scratch)
+    library = library and stripped(library, scratch)
     root = scratch / "root"
-    installation.install(packed_files(stripped, version, revision, date), "/usr", str(root))
+    installation.install(packed_files(program, library, version, revision, date), "/usr", str(root))
     kilobytes = sum(path.stat().st_size + 1023 for path in root.glob("usr/**/*")) // 1024
     architecture = run("dpkg", "--print-architecture").strip()
     synopsis, description = DESCRIPTION
     (root / "DEBIAN").mkdir()
     (root / "DEBIAN/control").write_text(CONTROL.format(
         version=version, architecture=architecture, maintainer=maintainer(), kilobytes=kilobytes,
-        depends=shared_libraries(stripped, scratch), synopsis=synopsis,
+        depends=shared_libraries(filter(None, (program, library)), scratch), synopsis=synopsis,
         description=wrapped(description)))
     (root / "DEBIAN/md5sums").write_text(checksums(root))
     for path in [root, *root.glob("**/*")]:

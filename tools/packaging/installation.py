@@ -12,6 +12,16 @@ import tempfile
 # Not resolved: a test finds the links of its own tree.
 SOURCE = pathlib.Path(os.path.abspath(__file__)).parents[2]
 MANIFEST = pathlib.PurePosixPath("share/grapevine/installed")
+PKG_CONFIG = """\
+prefix={prefix}
+libdir=${{prefix}}/lib/grapevine
+
+Name: grapevine
+Description: decentralized gossip SGD
+Version: {version}
+Cflags: -I${{prefix}}/include
+Libs: -L${{libdir}} -Wl,-rpath,${{libdir}} -lgrapevine
+"""
 
 
 class InstallError(Exception):
@@ -48,8 +58,34 @@ def zsh_folder(prefix):
     return "share/zsh/vendor-completions" if prefix == "/usr" else "share/zsh/site-functions"
 
 
-def contents(program, prefix):
-    """{path below the prefix: (bytes, mode)} of everything that is installed."""
+def python_package(source):
+    """{path inside a folder of Python's: bytes}."""
+    return {f"grapevine/{path.name}": path.read_bytes()
+            for path in sorted((source / "python/grapevine").glob("*.py"))}
+
+
+def python_folder(prefix):
+    """Where Debian's Python looks, or where PYTHONPATH is to lead."""
+    return "lib/python3/dist-packages" if prefix == "/usr" else "lib/grapevine/python"
+
+
+def for_programs(library, prefix):
+    """What C and Python programs use: the library in a folder of its own, which the Python package
+    finds by itself and the others by pkg-config."""
+    files = {"lib/grapevine/libgrapevine.so.1": (pathlib.Path(library).read_bytes(), 0o644),
+             # What -lgrapevine finds: a script for the linker.
+             "lib/grapevine/libgrapevine.so": (b"INPUT(libgrapevine.so.1)\n", 0o644),
+             "include/grapevine.h": ((SOURCE / "capi/grapevine.h").read_bytes(), 0o644),
+             "share/pkgconfig/grapevine.pc": (PKG_CONFIG.format(
+                 prefix=prefix, version=(SOURCE / "VERSION").read_text().strip()).encode(), 0o644)}
+    for path, data in python_package(SOURCE).items():
+        files[f"{python_folder(prefix)}/{path}"] = (data, 0o644)
+    return files
+
+
+def contents(program, library, prefix):
+    """{path below the prefix: (bytes, mode)} of everything that is installed; `library` may be None,
+    and then nothing is for programs in C or Python."""
     program = os.path.abspath(program)
     files = {"bin/grapevine": (pathlib.Path(program).read_bytes(), 0o755)}
     for name, page in manual_pages(program).items():
@@ -57,6 +93,8 @@ def contents(program, prefix):
     files["share/bash-completion/completions/grapevine"] = (
         output_of(program, "completion", "bash"), 0o644)
     files[f"{zsh_folder(prefix)}/_grapevine"] = (output_of(program, "completion", "zsh"), 0o644)
+    if library is not None:
+        files.update(for_programs(os.path.abspath(library), prefix))
     for path in documents(SOURCE):
         files[f"share/doc/grapevine/{path}"] = ((SOURCE / path).read_bytes(), 0o644)
     return files
