@@ -218,11 +218,11 @@ absl::StatusOr<std::string> TopologyFor(Settings settings) {
   ASSIGN_OR_RETURN(const auto experiment, MakeExperiment(settings));
   ASSIGN_OR_RETURN(const TopologySummary summary, Summarize(experiment->mixing(), 0));
   std::string json;
-  RETURN_IF_ERROR(WriteTopologyJson(summary, experiment->mixing().topology(),
-                                    [&json](std::string_view text) {
-                                      json.append(text);
-                                      return absl::OkStatus();
-                                    }));
+  RETURN_IF_ERROR(
+      WriteTopologyJson(summary, experiment->mixing().topology(), [&json](std::string_view text) {
+        json.append(text);
+        return absl::OkStatus();
+      }));
   return json;
 }
 
@@ -335,11 +335,37 @@ int grapevine_metrics(grapevine_node* node, char** json, grapevine_error* error)
   });
 }
 
+int grapevine_average(grapevine_node* node, float* weights, int64_t* round, double* distance,
+                      grapevine_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (node == nullptr || weights == nullptr || round == nullptr || distance == nullptr) {
+      return grapevine::Missing("node, weights, round or distance");
+    }
+    *round = -1;
+    const auto average = node->node->average();
+    if (!average) return absl::OkStatus();
+    *round = average->round;
+    *distance = average->consensus_distance.value_or(std::nan(""));
+    std::ranges::copy(average->model, weights);
+    return absl::OkStatus();
+  });
+}
+
 void grapevine_interrupt(grapevine_node* node, const char* why) {
   Guarded(nullptr, [&]() -> absl::Status {
     if (node == nullptr) return absl::OkStatus();
     node->node->Interrupt(grapevine::InterruptedError(why == nullptr ? "interrupted" : why));
     return absl::OkStatus();
+  });
+}
+
+int grapevine_finish(grapevine_node* node, int64_t timeout_ms, int32_t* finished,
+                     grapevine_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (node == nullptr || finished == nullptr) return grapevine::Missing("node or finished");
+    const std::optional<absl::Status> end = node->node->AwaitEnd(grapevine::In(timeout_ms));
+    *finished = end.has_value();
+    return end.value_or(absl::OkStatus());
   });
 }
 

@@ -21,9 +21,9 @@
  *   grapevine_leave(node, 60000, &error);
  *
  * Errors. Every function that can fail returns 0 or a code of grapevine_code, the exit codes of the
- * program `grapevine`, and fills in `error`, which may be NULL. The message says who, where and what
- * to do. No C++ exception and no signal handler crosses this interface, and nothing here ends the
- * process.
+ * program `grapevine`, and fills in `error`, which may be NULL. The message says who, where and
+ * what to do. No C++ exception and no signal handler crosses this interface, and nothing here ends
+ * the process.
  *
  * Threads. Different nodes are independent. Of one node, grapevine_await and grapevine_deliver are
  * for one thread at a time; the others may be called from any thread at any time before
@@ -146,18 +146,18 @@ int grapevine_deliver(grapevine_node* node, double loss, grapevine_error* error)
 
 /* The same for a program with an update rule of its own, of which task.replica has become `weights`
  * (task.size of them; buffers are the moving averages after the batch): the node makes them part of
- * the average as its algorithm says, x <- sum_j W_ij x_j - (replica - weights) for dpsgd, x <- sum_j
- * W_ij weights_j for dpsgd:order=atc. Needs the settings optimizer=sgd, lr=1, momentum=0,
+ * the average as its algorithm says, x <- sum_j W_ij x_j - (replica - weights) for dpsgd, x <-
+ * sum_j W_ij weights_j for dpsgd:order=atc. Needs the settings optimizer=sgd, lr=1, momentum=0,
  * schedule=constant, with which a step takes an update as it is. */
 int grapevine_deliver_weights(grapevine_node* node, const float* weights, double loss,
                               grapevine_error* error);
 
-/* A step in one call: waits for the task, delivers these weights, waits for what becomes of them, and
- * writes it into `weights`. *state is GRAPEVINE_WANTED then, GRAPEVINE_OVER if that was the last
- * step, GRAPEVINE_WAITING if it has taken longer than that: `weights` are as they were, they are
- * delivered if the node has had a task, and grapevine_await gives what becomes of them. Not while a
- * gradient is computed: begin with grapevine_await and grapevine_deliver_weights to hide the
- * exchange behind work of one's own. */
+/* A step in one call: waits for the task, delivers these weights, waits for what becomes of them,
+ * and writes it into `weights`. *state is GRAPEVINE_WANTED then, GRAPEVINE_OVER if that was the
+ * last step, GRAPEVINE_WAITING if it has taken longer than that: `weights` are as they were, they
+ * are delivered if the node has had a task, and grapevine_await gives what becomes of them. Not
+ * while a gradient is computed: begin with grapevine_await and grapevine_deliver_weights to hide
+ * the exchange behind work of one's own. */
 int grapevine_mix(grapevine_node* node, float* weights, double loss, int64_t timeout_ms,
                   int32_t* state, grapevine_error* error);
 
@@ -165,16 +165,27 @@ int grapevine_mix(grapevine_node* node, float* weights, double loss, int64_t tim
  * 0's role; "null" elsewhere, or before there is one. */
 int grapevine_metrics(grapevine_node* node, char** json, grapevine_error* error);
 
+/* Copies the last averaged model, that of the workers' models after a step that "eval_every" names
+ * or at the end, into `weights` (grapevine_task's size), at the node that has rank 0's role. *round
+ * is the step, -1 elsewhere or before there is one; *distance is the consensus distance then, the
+ * mean of |x_i - mean|^2 over the parameters, NaN where servers have the model. */
+int grapevine_average(grapevine_node* node, float* weights, int64_t* round, double* distance,
+                      grapevine_error* error);
+
 /* Ends the run at all nodes, with `why` as the reason; nothing where it is over. May be called
  * from a signal's thread, not from its handler. */
 void grapevine_interrupt(grapevine_node* node, const char* why);
 
 /* Waits until all nodes are done and the files of the run are written, for at most that long, and
- * frees the node. Where the run is not over by then, it ends for all. The error is the run's. */
+ * says whether they are. The error is the run's. */
+int grapevine_finish(grapevine_node* node, int64_t timeout_ms, int32_t* finished,
+                     grapevine_error* error);
+
+/* The same, and frees the node. Where the run is not over by then, it ends for all. */
 int grapevine_leave(grapevine_node* node, int64_t timeout_ms, grapevine_error* error);
 
-/* Simulates an experiment (`grapevine sim`), and returns summary.json. Blocks. Without "out" no files
- * are left. */
+/* Simulates an experiment (`grapevine sim`), and returns summary.json. Blocks. Without "out" no
+ * files are left. */
 int grapevine_simulate(const grapevine_setting* settings, size_t setting_count, char** json,
                        grapevine_error* error);
 

@@ -15,8 +15,8 @@
 
 namespace grapevine {
 
-// `token` may be empty (NodeToken). `role_folder`: where all nodes are of one machine, the folder in
-// which rank 0's role is kept unless --coordinator names a place; none: there alone. Reads
+// `token` may be empty (NodeToken). `role_folder`: where all nodes are of one machine, the folder
+// in which rank 0's role is kept unless --coordinator names a place; none: there alone. Reads
 // certificates and begins to look for rank 0; what is unsafe is logged. Errors are kUsage or
 // kInput.
 //

@@ -775,6 +775,7 @@ absl::Status NodeRun::ReportTotals() {
 absl::Status NodeRun::Evaluate(const AveragedModel& average) {
   const absl::StatusOr<EvaluationRecord> evaluation = EvaluateAverage(average, *evaluator_);
   if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
+  options_.on_average(average);
   // Whoever had the role before may have moved the limit, or met the target and not said so.
   const bool followed = options_.rank != 0 || options_.joins;
   if (followed) horizon_.CatchUp(told_limit_);

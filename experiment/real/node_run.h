@@ -28,6 +28,7 @@
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_recording.h"
 #include "kernels/vector/shared_vector.h"
+#include "model/problem/averaged_model.h"
 #include "node/control/node_metrics.h"
 #include "node/identity/host_address.h"
 #include "node/node_session.h"
@@ -63,6 +64,9 @@ struct NodeRunOptions {
   // Where somebody else computes this node's gradients (Experiment::BuildFor an OutsideProblem);
   // null: the experiment's problem does.
   std::shared_ptr<GradientDesk> desk = nullptr;
+  // Where this node has rank 0's role: sees every averaged model, before it is released. On a
+  // thread of the run; the run waits for it.
+  std::function<void(const AveragedModel&)> on_average = [](const AveragedModel&) {};
   // Where this node has rank 0's role: receives every measurement of the run.
   std::function<void(const RunMetrics&)> on_metrics;
 };

@@ -1,5 +1,8 @@
 #include "experiment/real/outside_node.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +13,7 @@
 #include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_options.h"
+#include "model/problem/averaged_model.h"
 #include "model/problem/outside_problem.h"
 #include "node/discovery/discovery.h"
 #include "run/config/config_field.h"
@@ -33,6 +37,18 @@ absl::StatusOr<ResolvedConfig> Resolve(std::map<std::string, std::string> settin
   settings["model"] = kOutsideModel;
   sources.flags = std::move(settings);
   return ResolveConfig(sources);
+}
+
+// Without data an epoch is a round: to evaluate and to measure after each would take longer than
+// many a step.
+void ThinOut(ResolvedConfig* resolved) {
+  constexpr int64_t kLines = 1000;  // more than a picture shows
+  Config& config = resolved->config;
+  const auto given = [resolved](const char* name) {
+    return resolved->OriginOf(name).source != Source::kDefault;
+  };
+  if (!given("eval_every")) config.set_eval_every(static_cast<double>(config.rounds()));
+  if (!given("log_every")) config.set_log_every(std::max<int64_t>(1, config.rounds() / kLines));
 }
 
 // What is done to gradients as Grapevine computes them, or measured of them.
@@ -108,6 +124,7 @@ absl::StatusOr<std::unique_ptr<OutsideNode>> OutsideNode::Join(
   RETURN_IF_ERROR(ValidateForRealNodes(resolved));
   RETURN_IF_ERROR(CheckOnRealNodes(config));
   RETURN_IF_ERROR(CheckOfOthers(config));
+  ThinOut(&resolved);
   ASSIGN_OR_RETURN(const CoordinatorPlace where, PlaceOfCoordinator(config, /*launched=*/false));
   ASSIGN_OR_RETURN(const NodeIdentity identity, IdentifyNode(where, &resolved, /*alone=*/true));
   const bool alone = identity.rank.origin == kNobody;  // and found by nobody
@@ -118,10 +135,10 @@ absl::StatusOr<std::unique_ptr<OutsideNode>> OutsideNode::Join(
                                  /*role_folder=*/std::nullopt));
   absl::StatusOr<Place> place = PlaceOfFiles(config, options.rank);
   if (!place.ok()) return Told(options, config, place.status());
-  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::BuildFor(
-      std::make_unique<OutsideProblem>(std::move(model.layout), std::move(model.initial),
-                                       config.batch()),
-      config);
+  absl::StatusOr<std::unique_ptr<Experiment>> experiment =
+      Experiment::BuildFor(std::make_unique<OutsideProblem>(
+                               std::move(model.layout), std::move(model.initial), config.batch()),
+                           config);
   if (!experiment.ok()) return Told(options, config, NamingOrigin(resolved, experiment.status()));
   std::unique_ptr<OutsideNode> node(new OutsideNode(
       *std::move(experiment), std::move(place->folder), std::move(place->temporary)));
@@ -148,6 +165,12 @@ void OutsideNode::Begin(NodeRunOptions options) {
   options.on_metrics = [this](const RunMetrics& metrics) {
     MutexLock lock(mutex_);
     latest_ = metrics;
+  };
+  options.on_average = [this](const AveragedModel& average) {
+    const std::span<const float> model = average.model.span();
+    Average copy{average.round, {model.begin(), model.end()}, average.consensus_distance};
+    MutexLock lock(mutex_);
+    average_ = std::move(copy);
   };
   run_ = std::make_unique<NodeRun>(experiment_.get(), std::move(options));
   const SignalsAreForOthers meanwhile;  // they are the caller's
@@ -196,6 +219,11 @@ void OutsideNode::Interrupt(absl::Status why) {
     if (end_) return;
   }
   run_->Interrupt(std::move(why));
+}
+
+std::optional<OutsideNode::Average> OutsideNode::average() {
+  MutexLock lock(mutex_);
+  return average_;
 }
 
 std::optional<RunMetrics> OutsideNode::latest() {

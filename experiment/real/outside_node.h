@@ -82,6 +82,14 @@ class OutsideNode {
   // Ends the run with this error, unless it is over.
   void Interrupt(absl::Status why);
 
+  // The last averaged model, where this node has rank 0's role: the mean of the workers' models
+  // after a round that --eval-every names, and at the end. None elsewhere, or before the first.
+  struct Average {
+    Round round = 0;
+    std::vector<float> model;
+    std::optional<double> consensus_distance;  // exact
+  };
+  std::optional<Average> average();
   // The last measurement of the run, where this node has rank 0's role; none elsewhere, or before
   // the first.
   std::optional<RunMetrics> latest();
@@ -104,6 +112,7 @@ class OutsideNode {
   Condition changed_;
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
   std::optional<RunMetrics> latest_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Average> average_ ABSL_GUARDED_BY(mutex_);
 
   std::unique_ptr<NodeRun> run_;
   std::thread thread_;  // runs it

@@ -73,6 +73,20 @@ _FUNCTIONS = {
         (_NODE, ctypes.c_void_p, ctypes.c_double, _ERROR),
     ),
     "grapevine_metrics": (ctypes.c_int, (_NODE, _TEXT, _ERROR)),
+    "grapevine_average": (
+        ctypes.c_int,
+        (
+            _NODE,
+            ctypes.c_void_p,
+            ctypes.POINTER(ctypes.c_int64),
+            ctypes.POINTER(ctypes.c_double),
+            _ERROR,
+        ),
+    ),
+    "grapevine_finish": (
+        ctypes.c_int,
+        (_NODE, ctypes.c_int64, ctypes.POINTER(ctypes.c_int32), _ERROR),
+    ),
     "grapevine_interrupt": (None, (_NODE, ctypes.c_char_p)),
     "grapevine_leave": (ctypes.c_int, (_NODE, ctypes.c_int64, _ERROR)),
     "grapevine_simulate": (ctypes.c_int, (*_SETTINGS, _TEXT, _ERROR)),

@@ -14,9 +14,6 @@ from ._library import call
 
 # A wait comes back so often, for Ctrl-C.
 _SLICE_MS = 100
-# How long a node waits for the others once it has had its last round.
-_LEAVE_S = 600
-
 # Settings with which a step takes an update as it is.
 PLAIN_STEP = {
     "lr": 1,
@@ -92,6 +89,7 @@ class Node:
         self._node = ctypes.c_void_p()
         self._task = None
         self._model = None
+        self._last = None, None  # metrics and average, of a run that is over
         model = self._layout.model(buffer_momentum)
         call(
             "grapevine_join",
@@ -111,8 +109,9 @@ class Node:
         raw = self._await(timeout)
         if raw.state == _library.OVER:
             self._task = None
-            self._model = _array(raw.replica, raw.size).copy()
-            self._leave(_LEAVE_S)
+            model = _array(raw.replica, raw.size).copy()
+            self._finish()
+            self._model = model
             return None
         if self._task is None or self._task.round != raw.round:
             self._task = Task(raw)
@@ -132,6 +131,18 @@ class Node:
                 return raw
             if end is not None and time.monotonic() >= end:
                 raise TimeoutError("no gradient is wanted yet, and the run is not over")
+
+    def _finish(self):
+        """Waits until all nodes are done, and keeps what is known then."""
+        finished = ctypes.c_int32()
+        while not finished.value:
+            try:
+                call("grapevine_finish", self._node, _SLICE_MS, ctypes.byref(finished))
+            except errors.GrapevineError:
+                self._free()
+                raise
+        self._last = self.metrics(), self._averaged()
+        self._free()
 
     def deliver(self, loss=math.nan):
         """The task's gradient is written. loss: its batch's mean; NaN if nobody knows it."""
@@ -190,8 +201,34 @@ class Node:
     def metrics(self):
         """The last measurement of the run, at the node with rank 0's role; None elsewhere."""
         if not self._node:
-            return None
+            return self._last[0]
         return json.loads(_library.call_for_text("grapevine_metrics", self._node))
+
+    def average(self):
+        """The last averaged model, flat, at the node with rank 0's role; None elsewhere, and before
+        the first. There is one after every `eval_every` rounds, and at the end."""
+        found = self._averaged()
+        return None if found is None else found[0]
+
+    def consensus_distance(self):
+        """(1/n) sum_i |x_i - mean|^2 over the parameters of the workers, when that model was
+        averaged; None where there is none."""
+        found = self._averaged()
+        return None if found is None else found[1]
+
+    def _averaged(self):
+        if not self._node:
+            return self._last[1]
+        weights = numpy.empty(self._layout.values.size, numpy.float32)
+        at, distance = ctypes.c_int64(), ctypes.c_double()
+        call(
+            "grapevine_average",
+            self._node,
+            weights.ctypes.data,
+            ctypes.byref(at),
+            ctypes.byref(distance),
+        )
+        return None if at.value < 0 else (weights, distance.value)
 
     def leave_now(self, why):
         """Ends the run, unless it is over, for all nodes; `why` is what they are told."""

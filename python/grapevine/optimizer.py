@@ -85,6 +85,26 @@ class Optimizer(torch.optim.Optimizer):
         return self.node.over
 
     @torch.no_grad()
+    def average(self, model):
+        """Loads the run's last averaged model, parameters and running statistics, into `model`, of
+        the same class as the one that is trained; whether there is one: it is at rank 0's node
+        alone, after every `eval_every` steps and at the end."""
+        flat = self.node.average()
+        if flat is None:
+            return False
+        state = model.state_dict()
+        for name, tensor in self.node.tensors(torch.from_numpy(flat)).items():
+            if name not in state:
+                raise errors.UsageError(f"the model that is to be averaged has no {name}")
+            state[name].copy_(tensor)
+        return True
+
+    def consensus_distance(self):
+        """How far the nodes were apart then: (1/n) sum_i |x_i - mean|^2; None where there is no
+        averaged model."""
+        return self.node.consensus_distance()
+
+    @torch.no_grad()
     def step(self, closure=None, *, loss=None):
         """A step of the run. loss: the batch's mean, for the run's metrics; a closure's is taken.
 

@@ -159,7 +159,7 @@ class RecordsTest(unittest.TestCase):
             run = gv.read_run(out)
         self.assertEqual(run["summary"]["rounds"], 10)
         self.assertEqual(run["summary"]["model"], "outside")
-        self.assertEqual(run["metrics"]["round"][-1], 10)
+        self.assertEqual(run["metrics"]["round"].tolist(), list(range(1, 11)))
         self.assertLess(run["metrics"]["train_loss"][-1], run["metrics"]["train_loss"][0])
         self.assertGreater(run["metrics"]["consensus_distance"][-1], 0)
         self.assertEqual(len(run["nodes"]), 2)
@@ -188,6 +188,22 @@ class RecordsTest(unittest.TestCase):
         for _ in range(5):
             x = x - numpy.float32(0.1) * Quadratic(0).gradient(x)
         numpy.testing.assert_allclose(model, x, atol=1e-6)
+
+    def test_the_averaged_model_is_rank_0s(self):
+        def body(rank, settings):
+            node = gv.Node({"x": START}, **settings)
+            for task in node:
+                task.gradient[:] = Quadratic(rank).gradient(task.replica)
+                node.deliver()
+            return node.model, node.average(), node.consensus_distance()
+
+        found = cluster.in_threads(3, body, topology="ring", rounds=8, lr=0.1)
+        models = numpy.array([model for model, _, _ in found], dtype=float)
+        mean = models.mean(axis=0)
+        numpy.testing.assert_allclose(found[0][1], mean, atol=1e-6)
+        distance = ((models - mean) ** 2).sum(axis=1).mean()
+        self.assertAlmostEqual(found[0][2], distance, places=6)
+        self.assertEqual(found[1][1:], (None, None))
 
     def test_metrics_are_rank_0s(self):
         def body(rank, settings):

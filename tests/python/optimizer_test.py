@@ -21,6 +21,10 @@ BATCH = 8
 
 def network(seed=1):
     torch.manual_seed(seed)
+    return network_without_seed()
+
+
+def network_without_seed():
     return torch.nn.Sequential(
         # Batch norm takes a bias away again: its gradient is noise, which Adam makes large.
         torch.nn.Linear(6, 10, bias=False),
@@ -185,6 +189,22 @@ class OptimizerTest(unittest.TestCase):
         found = self.run_nodes(2, body)
         self.assertAlmostEqual(found[0][0], 0.001)
         self.assertEqual(found[0][1], 5)
+
+    def test_the_averaged_model_is_loaded_into_another(self):
+        def body(rank, settings):
+            model = settings.pop("start")[rank]
+            optimizer = gv.Optimizer(sgd(model), gv.init(**settings), model=model)
+            for batch in batches(rank):
+                optimizer.zero_grad()
+                optimizer.step(loss=backward(model, batch))
+            averaged = network_without_seed()
+            there = optimizer.average(averaged)
+            return weights_of(model), there, weights_of(averaged)
+
+        found = self.run_nodes(3, body)
+        mean = torch.stack([weights for weights, _, _ in found]).mean(dim=0)
+        self.assertEqual([there for _, there, _ in found], [True, False, False])
+        torch.testing.assert_close(found[0][2], mean, rtol=0, atol=1e-6)
 
     def test_a_loop_that_is_too_long_is_told(self):
         def body(rank, settings):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <vector>
 
 namespace grapevine {
@@ -30,6 +31,15 @@ TEST(MeasureNode, ShowsWhereTheTimeSinceTheLastLineWent) {
   EXPECT_DOUBLE_EQ(*line.wait_s, 0.3);
   EXPECT_DOUBLE_EQ(*line.samples_per_s, 16);
   EXPECT_FALSE(line.gradient_variance || line.gradient_square || line.noise_scale);
+}
+
+TEST(MeasureNode, ALossThatNobodyKnowsIsNotThere) {
+  NodeWork work;
+  work.AddGradient(2.0, 1, milliseconds(200));
+  work.AddGradient(std::nan(""), 1, milliseconds(200));
+  const NodeMetrics line = MeasureNode(kPoint, {}, work, /*batch=*/8, /*learns=*/true);
+  EXPECT_FALSE(line.train_loss.has_value());
+  EXPECT_DOUBLE_EQ(*line.gradient_s, 0.4);
 }
 
 TEST(MeasureNode, CountsPassesWhereAGradientHasSeveral) {

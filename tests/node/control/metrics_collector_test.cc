@@ -86,6 +86,17 @@ TEST_F(MetricsCollectorTest, WhereNothingIsLearntThereIsNoLoss) {
   EXPECT_TRUE(emitted_[0].samples_per_s.has_value());
 }
 
+TEST_F(MetricsCollectorTest, TheLossIsTheMeanOfThoseWhoKnowTheirs) {
+  MetricsCollector collector = Collector(2);
+  control::NodeMetrics silent = Report(3, 0);
+  silent.clear_train_loss_sum();
+  ASSERT_TRUE(collector.OnNode(0, silent).ok());
+  ASSERT_TRUE(collector.OnNode(1, Report(3, 15)).ok());
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_DOUBLE_EQ(*emitted_[0].train_loss, 1.5) << "of the 10 samples of rank 1";
+  EXPECT_DOUBLE_EQ(*emitted_[0].samples_per_s, 20 / 6.0);
+}
+
 TEST_F(MetricsCollectorTest, WaitsForTheEvaluationAndKeepsTheOrderOfRounds) {
   MetricsCollector collector = Collector(1, /*evaluated_every=*/2);
   ASSERT_TRUE(collector.OnNode(0, Report(2, 1, {0})).ok());

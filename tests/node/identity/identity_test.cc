@@ -98,6 +98,18 @@ TEST(Identity, PlainVariablesWinOverLaunchers) {
               HasSubstr("1/2"));
 }
 
+TEST(Identity, IsAloneWhereNothingSaysThatThereAreOthers) {
+  const IdentityOptions alone{.alone = true};
+  EXPECT_EQ(Text(Resolve({}, alone)),
+            "0/1 local 0 at 127.0.0.1:29500 <default, default, default, default, default>");
+  const Variables launched{{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "a"}};
+  EXPECT_EQ(Resolve(launched, alone)->rank.value, 3);
+  EXPECT_THAT(Text(Resolve({{"WORLD_SIZE", "8"}}, alone)), HasSubstr("give --rank (0 to 7)"));
+  EXPECT_THAT(Text(Resolve({{"RANK", "3"}}, alone)), HasSubstr("WORLD_SIZE is not"));
+  EXPECT_THAT(Text(Resolve({}, {.rank = {{0, "--rank"}}, .alone = true})),
+              HasSubstr("number of nodes is not known"));
+}
+
 TEST(Identity, HostFile) {
   IdentityOptions options = {.hosts = Hosts("a:2,b:29501,c"), .own_names = {"B", "10.0.0.2"}};
   const auto b = Resolve({}, options);

@@ -1,0 +1,129 @@
+#include "node/runner/gradient_desk.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace grapevine::testing {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point Soon() { return Clock::now() + std::chrono::milliseconds(10); }
+Clock::time_point Later() { return Clock::now() + std::chrono::seconds(20); }
+
+// A runner's side that keeps what it hears as text.
+class GradientDeskTest : public ::testing::Test {
+ protected:
+  GradientDeskTest()
+      : computer_(desk_.NewComputer(
+            {.done =
+                 [this](GradientResult result) {
+                   heard_.push_back(absl::StrCat("done ", result.round, " loss ", *result.loss,
+                                                 result.has_loss ? "" : " unknown",
+                                                 result.finite ? "" : " not finite"));
+                 },
+             .part =
+                 [this](GradientReady part) {
+                   heard_.push_back(absl::StrCat("part ", part.round, " from ", part.from));
+                 }})) {}
+
+  SharedVector Want(Round round, std::vector<int64_t> cuts = {}) {
+    SharedVector gradient = NewSharedVector(4);
+    computer_->Compute(replica_, gradient, round, std::move(cuts));
+    return gradient;
+  }
+  std::string Heard() { return absl::StrJoin(heard_, "; "); }
+
+  std::vector<std::string> heard_;
+  const SharedVector replica_ = NewSharedVector(4);
+  GradientDesk desk_;
+  std::unique_ptr<GradientComputer> computer_;
+};
+
+TEST_F(GradientDeskTest, PassesOnWhatIsWantedAndWhatIsDelivered) {
+  EXPECT_FALSE((*desk_.Await(Soon())).has_value());
+  const SharedVector gradient = Want(7);
+  const auto task = *desk_.Await(Later());
+  ASSERT_TRUE(task.has_value());
+  EXPECT_FALSE(task->over());
+  EXPECT_EQ(task->round, 7);
+  EXPECT_EQ(task->replica.data, replica_.data);
+  EXPECT_EQ(task->gradient.data, gradient.data);
+  EXPECT_EQ((*desk_.Await(Later()))->round, 7) << "the same until it is delivered";
+  std::ranges::fill(task->gradient.span(), 1.0f);
+  EXPECT_TRUE(desk_.Deliver(0.5).ok());
+  EXPECT_EQ(Heard(), "done 7 loss 0.5");
+}
+
+TEST_F(GradientDeskTest, TakesNothingThatItHasNotGivenOut) {
+  EXPECT_TRUE(absl::IsFailedPrecondition(desk_.Deliver(0)));
+  Want(0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(desk_.Deliver(0)));
+  EXPECT_EQ(Heard(), "");
+}
+
+TEST_F(GradientDeskTest, ReportsPartsBeforeTheWhole) {
+  std::ranges::fill(Want(3, {3, 1}).span(), 0.0f);
+  ASSERT_TRUE((*desk_.Await(Later())).has_value());
+  EXPECT_TRUE(desk_.Deliver(2).ok());
+  EXPECT_EQ(Heard(), "part 3 from 3; part 3 from 1; done 3 loss 2");
+}
+
+TEST_F(GradientDeskTest, SaysWhatIsNotANumber) {
+  Want(0).data[2] = std::numeric_limits<float>::infinity();
+  ASSERT_TRUE((*desk_.Await(Later())).has_value());
+  EXPECT_TRUE(desk_.Deliver(std::nan("")).ok());
+  EXPECT_EQ(Heard(), "done 0 loss nan unknown not finite");
+}
+
+TEST_F(GradientDeskTest, EndsWithTheModelOrTheError) {
+  desk_.Finish(replica_);
+  const auto end = *desk_.Await(Later());
+  ASSERT_TRUE(end.has_value());
+  EXPECT_TRUE(end->over());
+  EXPECT_EQ(end->replica.data, replica_.data);
+  desk_.Close(absl::InternalError("too late"));
+  EXPECT_TRUE(desk_.Await(Later()).ok()) << "it has finished";
+
+  GradientDesk failed;
+  failed.Close(absl::InternalError("first"));
+  failed.Close(absl::InternalError("second"));
+  failed.Finish(replica_);
+  EXPECT_EQ(failed.Await(Later()).status().message(), "first");
+  EXPECT_EQ(failed.Deliver(0).message(), "first");
+}
+
+TEST_F(GradientDeskTest, WakesWhoWaits) {
+  std::thread caller([this] {
+    while (true) {
+      const auto task = desk_.Await(Later());
+      ASSERT_TRUE(task.ok() && task->has_value());
+      if ((*task)->over()) return;
+      std::ranges::fill((*task)->gradient.span(), 0.0f);
+      ASSERT_TRUE(desk_.Deliver(0).ok());
+    }
+  });
+  Want(0);
+  desk_.Finish(replica_);
+  caller.join();
+}
+
+TEST_F(GradientDeskTest, WantsNothingWithoutItsComputer) {
+  Want(0);
+  ASSERT_TRUE((*desk_.Await(Later())).has_value());
+  computer_.reset();
+  EXPECT_TRUE(absl::IsFailedPrecondition(desk_.Deliver(0)));
+  EXPECT_FALSE((*desk_.Await(Soon())).has_value());
+}
+
+}  // namespace
+}  // namespace grapevine::testing
