@@ -48,6 +48,7 @@ int RunGrapevine(int argc, char** argv) {
   AddNodeCommand(line);
   AddPlotCommand(line);
   AddReplayCommand(line);
+  AddReportCommand(line);
   AddSimCommand(line);
   AddTopologyCommand(line);
   AddTrainCommand(line);

@@ -135,9 +135,9 @@ Table TableOfRuns(const std::vector<ComparedRun>& runs, const std::vector<Column
   return table;
 }
 
-Table CommandsOf(const std::vector<ComparedRun>& runs) {
+Table TableOfCommands(const std::vector<std::string>& commands) {
   Table table{{"command that repeats each, in this order"}, {}};
-  for (const ComparedRun& run : runs) table.rows.push_back({run.command});
+  for (const std::string& command : commands) table.rows.push_back({command});
   return table;
 }
 
@@ -149,7 +149,14 @@ std::vector<std::string> ComparisonKeys() {
   return keys;
 }
 
-absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options) {
+namespace {
+
+struct ComparedRuns {
+  Table table;
+  std::vector<std::string> commands;  // that repeat the runs, in the order of its rows
+};
+
+absl::StatusOr<ComparedRuns> Compare(const ComparisonOptions& options, bool numbers) {
   ASSIGN_OR_RETURN(const std::vector<RecordedRun> recorded, ReadRuns(options.runs));
   const std::vector<const Config*> configs = ConfigsOf(recorded);
   ASSIGN_OR_RETURN(const std::optional<double> target, TargetOf(options.target, configs));
@@ -161,15 +168,30 @@ absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options) {
   }
   const std::vector<Column> columns = Columns(target);
   RETURN_IF_ERROR(SortBy(options.sort, columns, &runs));
-  Table table = TableOfRuns(runs, columns, options.format == TableFormat::kCsv);
-  const Table commands = CommandsOf(runs);
+  ComparedRuns comparison{TableOfRuns(runs, columns, numbers), {}};
+  for (ComparedRun& run : runs) comparison.commands.push_back(std::move(run.command));
+  return comparison;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options) {
+  ASSIGN_OR_RETURN(ComparedRuns comparison, Compare(options, options.format == TableFormat::kCsv));
+  Table& table = comparison.table;
   if (options.format == TableFormat::kText) {
     return absl::StrCat(TableText(table, options.format), "\n",
-                        TableText(commands, options.format));
+                        TableText(TableOfCommands(comparison.commands), options.format));
   }
   table.header.push_back("command");
-  for (size_t i = 0; i < runs.size(); ++i) table.rows[i].push_back(runs[i].command);
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    table.rows[i].push_back(std::move(comparison.commands[i]));
+  }
   return TableText(table, options.format);
+}
+
+absl::StatusOr<Table> ComparisonTable(const ComparisonOptions& options) {
+  ASSIGN_OR_RETURN(ComparedRuns comparison, Compare(options, /*numbers=*/false));
+  return std::move(comparison.table);
 }
 
 namespace {

@@ -30,6 +30,10 @@ std::vector<std::string> ComparisonKeys();
 // repeat the runs follow the table; else they are its last column. Errors are kUsage or kInput.
 absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options);
 
+// The runs as people read them, in the order of ComparisonText; `options.format` plays no part.
+// Errors as ComparisonText's.
+absl::StatusOr<Table> ComparisonTable(const ComparisonOptions& options);
+
 // The command line that repeats a run: `grapevine sim` for a simulated run, else `grapevine train`,
 // with a flag for every setting of the run that is not its default; quoted for a shell. Where the
 // run was and what it wrote is left out, so that it becomes a new run on this machine. Pure.

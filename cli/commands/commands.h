@@ -26,6 +26,8 @@ void AddTopologyCommand(CommandLine& line);
 void AddPlotCommand(CommandLine& line);
 // Runs side by side in one table.
 void AddCompareCommand(CommandLine& line);
+// Runs in one HTML page.
+void AddReportCommand(CommandLine& line);
 // Recorded nodes again, without a network.
 void AddReplayCommand(CommandLine& line);
 // A model file on a data set.

@@ -10,11 +10,10 @@
 #include "base/status.h"
 #include "base/units.h"
 #include "model/files/safetensors.h"
+#include "run/records/run_directory.h"
 
 namespace grapevine {
 namespace {
-
-std::string ModelPath(const std::string& folder) { return folder + "/model.safetensors"; }
 
 std::optional<TargetAccuracy> TargetOf(const Config& config, const std::optional<RunMetrics>& met) {
   if (!config.has_target_accuracy()) return std::nullopt;

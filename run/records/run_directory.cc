@@ -113,7 +113,7 @@ std::string PathPart(std::string spec) {
 bool IsOurs(const fs::path& entry) {
   const std::string name = entry.filename().string();
   if (name == "metrics.jsonl" || name == "summary.json" || name == "statistics.json" ||
-      name == kInputs || name == "checkpoints" || name == "chaos.jsonl" ||
+      name == "trace.json" || name == kInputs || name == "checkpoints" || name == "chaos.jsonl" ||
       name.starts_with(kEventFilePrefix)) {
     return true;
   }
@@ -187,6 +187,10 @@ std::string MetricsPath(const std::string& folder) {
 }
 std::string SummaryPath(const std::string& run) { return absl::StrCat(run, "/summary.json"); }
 std::string StatisticsPath(const std::string& run) { return absl::StrCat(run, "/statistics.json"); }
+std::string TracePath(const std::string& run) { return absl::StrCat(run, "/trace.json"); }
+std::string ModelPath(const std::string& folder) {
+  return absl::StrCat(folder, "/model.safetensors");
+}
 
 std::string DefaultRunPath(const Config& config, absl::Time now) {
   return absl::StrCat("runs/", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone()), "-",
@@ -220,9 +224,19 @@ absl::Status CheckRunDirectory(const Config& config) {
   return CheckWritable("runs");
 }
 
+namespace {
+
+// Whether a file will lie in the run's own folder, which need not exist yet.
+bool IsInRunDirectory(const std::string& path, const Config& config) {
+  const auto folder_of = [](const fs::path& file) { return file.lexically_normal().parent_path(); };
+  return config.has_out() && folder_of(path) == folder_of(fs::path(config.out()) / "file");
+}
+
+}  // namespace
+
 absl::Status CheckRecordings(const Config& config) {
   for (const std::string& path : {config.trace(), config.profile(), config.record()}) {
-    if (path.empty()) continue;
+    if (path.empty() || IsInRunDirectory(path, config)) continue;
     // Created and abandoned.
     if (const auto file = AtomicFile::Create(path); !file.ok()) {
       return AsOutputStatus(file.status());
@@ -260,15 +274,33 @@ absl::StatusOr<std::string> PrepareNodeDirectory(const std::string& run, int ran
   return path;
 }
 
-absl::StatusOr<Summary> ReadSummary(const std::string& run) {
-  const std::string path = SummaryPath(run);
+namespace {
+
+// What `parse` makes of a whole file.
+template <typename Record>
+absl::StatusOr<Record> ReadRecord(const std::string& path,
+                                  absl::StatusOr<Record> (*parse)(std::string_view)) {
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) return InputError(absl::StrCat("cannot read ", path));
-  absl::StatusOr<Summary> summary = SummaryFromJson(text.str());
-  if (summary.ok()) return summary;
-  return InputError(path, std::string(summary.status().message()));
+  absl::StatusOr<Record> record = parse(text.str());
+  if (record.ok()) return record;
+  return InputError(path, std::string(record.status().message()));
+}
+
+}  // namespace
+
+absl::StatusOr<Summary> ReadSummary(const std::string& run) {
+  return ReadRecord(SummaryPath(run), &SummaryFromJson);
+}
+
+absl::StatusOr<std::optional<RecordedStatistics>> ReadStatisticsIfAny(const std::string& run) {
+  const std::string path = StatisticsPath(run);
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::nullopt;
+  ASSIGN_OR_RETURN(RecordedStatistics statistics, ReadRecord(path, &StatisticsFromJson));
+  return statistics;
 }
 
 std::string ReadInputs(const std::string& run) {

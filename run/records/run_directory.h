@@ -4,6 +4,7 @@
 //   metrics.jsonl           the whole run (RunMetrics)
 //   summary.json            its results (Summary)
 //   statistics.json         of a simulated run: where its time went (Statistics)
+//   trace.json              with --trace=RUN/trace.json: what every node did and when
 //   cell-inputs.txt         of a sweep's cell that named files: which they were
 //   chaos.jsonl             of a run with --chaos: the faults that began
 //   (run/chaos/fault_timeline.h)
@@ -81,7 +82,8 @@ absl::Status RemoveRun(const std::string& run);
 
 // Whether CreateRunDirectory would succeed, for a dry run; touches nothing.
 absl::Status CheckRunDirectory(const Config& config);
-// Whether the files of --trace, --profile and --record, if wanted, can be written.
+// Whether the files of --trace, --profile and --record, if wanted, can be written. Those in the run
+// directory can if that can be made (CheckRunDirectory).
 absl::Status CheckRecordings(const Config& config);
 
 // Makes config.out(), or a default path beside earlier runs, a fresh run directory, writes
@@ -103,9 +105,14 @@ std::string ConfigPath(const std::string& run);
 std::string MetricsPath(const std::string& folder);  // of a run or of a node
 std::string SummaryPath(const std::string& run);
 std::string StatisticsPath(const std::string& run);
+// Where a trace is that belongs to the run: --trace=RUN/trace.json.
+std::string TracePath(const std::string& run);
+std::string ModelPath(const std::string& folder);  // of a run (the averaged one) or of a node
 
 // Errors are kInput and name the file.
 absl::StatusOr<Summary> ReadSummary(const std::string& run);
+// Absent if there is no such file: of a real run, or one that has not ended.
+absl::StatusOr<std::optional<RecordedStatistics>> ReadStatisticsIfAny(const std::string& run);
 // Empty if there is no such file.
 std::string ReadInputs(const std::string& run);
 // Written completely or not at all.

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status.h"
 #include "base/units.h"
 #include "run/records/json_record.h"
 
@@ -54,16 +57,33 @@ constexpr auto kLinkMembers = [](auto& record, auto&& visit) {
   visit("utilization", record.utilization);
 };
 
-Json Steps(const DurationHistogram& steps) {
-  Json json;
-  json["count"] = steps.count();
-  json["mean_s"] = SecondsOfNanoseconds(steps.mean());
-  json["min_s"] = SecondsOfNanoseconds(steps.min());
-  json["median_s"] = SecondsOfNanoseconds(steps.Quantile(0.5));
-  json["p95_s"] = SecondsOfNanoseconds(steps.Quantile(0.95));
-  json["p99_s"] = SecondsOfNanoseconds(steps.Quantile(0.99));
-  json["max_s"] = SecondsOfNanoseconds(steps.max());
-  return json;
+constexpr auto kStepTimesMembers = [](auto& record, auto&& visit) {
+  visit("count", record.count);
+  visit("mean_s", record.mean_s);
+  visit("min_s", record.min_s);
+  visit("median_s", record.median_s);
+  visit("p95_s", record.p95_s);
+  visit("p99_s", record.p99_s);
+  visit("max_s", record.max_s);
+};
+
+// Of the whole run.
+constexpr auto kTotalsMembers = [](auto& record, auto&& visit) {
+  visit("nodes", record.nodes);
+  visit("time_s", record.time_s);
+  visit("gradient_s", record.gradient_s);
+  visit("mix_s", record.mix_s);
+  visit("wait_s", record.wait_s);
+};
+
+StepTimes TimesOf(const DurationHistogram& steps) {
+  return {.count = steps.count(),
+          .mean_s = SecondsOfNanoseconds(steps.mean()),
+          .min_s = SecondsOfNanoseconds(steps.min()),
+          .median_s = SecondsOfNanoseconds(steps.Quantile(0.5)),
+          .p95_s = SecondsOfNanoseconds(steps.Quantile(0.95)),
+          .p99_s = SecondsOfNanoseconds(steps.Quantile(0.99)),
+          .max_s = SecondsOfNanoseconds(steps.max())};
 }
 
 Json List(const std::vector<WaitedFor>& waits) {
@@ -139,7 +159,7 @@ std::string ToJsonText(const Statistics& statistics) {
   Json json;
   json["nodes"] = statistics.nodes;
   json["time_s"] = statistics.time_s;
-  json["steps"] = Steps(statistics.steps);
+  json["steps"] = ToJson(TimesOf(statistics.steps), kStepTimesMembers);
   json["gradient_s"] = statistics.gradient_s;
   json["mix_s"] = statistics.mix_s;
   json["wait_s"] = statistics.wait_s;
@@ -163,6 +183,84 @@ std::string ToJsonText(const Statistics& statistics) {
   for (const NodeStatistics& node : statistics.listed) nodes.push_back(Node(node));
   json["listed"] = std::move(nodes);
   return Dump(json, 2) + "\n";
+}
+
+namespace {
+
+using Parsed = nlohmann::json;
+
+// A member that must be there; null where it is not, which no record is.
+const Parsed& MemberOf(const Parsed& json, const char* name) {
+  static const Parsed* const none = new Parsed();
+  const auto found = json.find(name);
+  return found == json.end() ? *none : *found;
+}
+
+absl::Status NamingMember(const char* name, const absl::Status& status) {
+  return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" ", std::string(status.message())));
+}
+
+// A member that is a record.
+template <typename Record, typename Members>
+absl::StatusOr<Record> RecordIn(const Parsed& json, const char* name, const Members& members) {
+  absl::StatusOr<Record> record = FromJson<Record>(MemberOf(json, name), members);
+  return record.ok() ? std::move(record) : NamingMember(name, record.status());
+}
+
+// The same where it may be absent.
+absl::StatusOr<std::optional<Spread>> SpreadIn(const Parsed& json, const char* name) {
+  if (!json.contains(name)) return std::nullopt;
+  ASSIGN_OR_RETURN(const Spread spread, RecordIn<Spread>(json, name, kSpreadMembers));
+  return spread;
+}
+
+// A member that is a list, each entry as `read` reads it; absent, it is empty.
+template <typename Record, typename Read>
+absl::StatusOr<std::vector<Record>> ListIn(const Parsed& json, const char* name, const Read& read) {
+  std::vector<Record> records;
+  if (!json.contains(name)) return records;
+  const Parsed& list = json[name];
+  if (!list.is_array()) return NamingMember(name, absl::InvalidArgumentError("is not a list"));
+  for (const Parsed& entry : list) {
+    absl::StatusOr<Record> record = read(entry);
+    if (!record.ok()) return NamingMember(name, record.status());
+    records.push_back(*std::move(record));
+  }
+  return records;
+}
+
+absl::StatusOr<WaitedFor> WaitIn(const Parsed& json) {
+  return FromJson<WaitedFor>(json, kWaitedForMembers);
+}
+
+absl::StatusOr<LinkStatistics> LinkIn(const Parsed& json) {
+  return FromJson<LinkStatistics>(json, kLinkMembers);
+}
+
+absl::StatusOr<NodeStatistics> NodeIn(const Parsed& json) {
+  ASSIGN_OR_RETURN(NodeStatistics node, FromJson<NodeStatistics>(json, kStatisticsMembers));
+  ASSIGN_OR_RETURN(node.waited_for, ListIn<WaitedFor>(json, "waited_for", WaitIn));
+  return node;
+}
+
+}  // namespace
+
+absl::StatusOr<RecordedStatistics> StatisticsFromJson(std::string_view text) {
+  const Parsed json = Parsed::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return absl::InvalidArgumentError("is not valid JSON");
+  RecordedStatistics recorded;
+  Statistics& statistics = recorded.statistics;
+  ASSIGN_OR_RETURN(statistics, FromJson<Statistics>(json, kTotalsMembers));
+  ASSIGN_OR_RETURN(recorded.step_times, RecordIn<StepTimes>(json, "steps", kStepTimesMembers));
+  ASSIGN_OR_RETURN(statistics.waited_for, ListIn<WaitedFor>(json, "waited_for", WaitIn));
+  ASSIGN_OR_RETURN(statistics.bytes_sent, RecordIn<Spread>(json, "bytes_sent", kSpreadMembers));
+  ASSIGN_OR_RETURN(statistics.bytes_received,
+                   RecordIn<Spread>(json, "bytes_received", kSpreadMembers));
+  ASSIGN_OR_RETURN(statistics.egress_utilization, SpreadIn(json, "egress_utilization"));
+  ASSIGN_OR_RETURN(statistics.ingress_utilization, SpreadIn(json, "ingress_utilization"));
+  ASSIGN_OR_RETURN(statistics.busiest_links, ListIn<LinkStatistics>(json, "busiest_links", LinkIn));
+  ASSIGN_OR_RETURN(statistics.listed, ListIn<NodeStatistics>(json, "listed", NodeIn));
+  return recorded;
 }
 
 std::string ToReadableText(const Statistics& statistics) {

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "run/records/metrics.h"
 
 namespace grapevine {
@@ -88,8 +90,27 @@ struct Statistics {
   std::vector<NodeStatistics> listed;
 };
 
+// What the file says of the distribution of step times.
+struct StepTimes {
+  int64_t count = 0;
+  double mean_s = 0;
+  double min_s = 0;
+  double median_s = 0;
+  double p95_s = 0;
+  double p99_s = 0;
+  double max_s = 0;
+};
+
+// As read from a file, which has no more of `statistics.steps` than `step_times`.
+struct RecordedStatistics {
+  StepTimes step_times;
+  Statistics statistics;
+};
+
 // Indented JSON with a line break at the end.
 std::string ToJsonText(const Statistics& statistics);
+// The inverse, safe on hostile input. Errors name the member.
+absl::StatusOr<RecordedStatistics> StatisticsFromJson(std::string_view text);
 
 // A few lines for a terminal, each with its line break.
 std::string ToReadableText(const Statistics& statistics);

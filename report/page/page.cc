@@ -1,0 +1,112 @@
+#include "report/page/page.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "base/status.h"
+#include "report/curve.h"
+#include "report/page/block.h"
+#include "report/page/sections.h"
+#include "report/run_reader.h"
+
+namespace grapevine {
+namespace {
+
+constexpr char kHtml[] =
+#include "report/page/page.html.inc"
+    ;
+constexpr char kStyle[] =
+#include "report/page/page.css.inc"
+    ;
+constexpr char kScript[] =
+#include "report/page/page.js.inc"
+    ;
+
+// A message as a sentence for the page.
+std::string Sentence(const absl::Status& status) {
+  std::string text(status.message());
+  if (!absl::EndsWith(text, ".")) text += ".";
+  return text;
+}
+
+PageBlock SectionOnPage(const char* id, const char* title, absl::StatusOr<PageBlocks> blocks) {
+  PageBlock section = {{"id", id}, {"title", title}};
+  if (blocks.ok()) {
+    section["blocks"] = *std::move(blocks);
+  } else {
+    section["missing"] = Sentence(blocks.status());
+  }
+  return section;
+}
+
+PageBlock SectionsOfAll(const std::vector<RecordedRun>& runs, const std::string& target) {
+  return PageBlock::array(
+      {SectionOnPage("outcome", "Outcome", OutcomeBlocks(runs, target)),
+       SectionOnPage("learning", "Learning", LearningBlocks(runs)),
+       SectionOnPage("prediction", "Simulated beside measured", PredictionBlocks(runs)),
+       SectionOnPage("staleness", "Staleness", StalenessBlocks(runs))});
+}
+
+PageBlock SectionsOf(const RecordedRun& run) {
+  return PageBlock::array({SectionOnPage("graph", "Graph", GraphBlocks(run)),
+                           SectionOnPage("waiting", "Who waited for whom", WaitingBlocks(run)),
+                           SectionOnPage("utilization", "Utilization", UtilizationBlocks(run)),
+                           SectionOnPage("settings", "Configuration", SettingsBlocks(run))});
+}
+
+// Of a run that failed or still goes on there is no summary.
+std::string StateOf(const RecordedRun& run) {
+  return IsFinishedRun(run.path) ? "finished" : "not finished: it is still running, or it failed";
+}
+
+PageBlock RunsOnPage(const std::vector<RecordedRun>& runs) {
+  const std::vector<std::string> labels = CurveLabels(ConfigsOf(runs));
+  PageBlock shown = PageBlock::array();
+  for (size_t i = 0; i < runs.size(); ++i) {
+    shown.push_back(
+        {{"path", runs[i].path},
+         {"label", labels[i]},
+         {"state", StateOf(runs[i])},
+         {"simulated", IsSimulated(runs[i].config)},
+         {"program", absl::StrCat(runs[i].config.version(), " (", runs[i].config.revision(), ")")},
+         {"sections", SectionsOf(runs[i])}});
+  }
+  return shown;
+}
+
+PageBlock CurvesOnPage(const std::vector<RecordedRun>& runs) {
+  PageBlock shown = PageBlock::array();
+  for (const Curve& curve : GroupRuns(runs)) {
+    shown.push_back(
+        {{"label", curve.label}, {"simulated", IsSimulated(curve.runs.front()->config)}});
+  }
+  return shown;
+}
+
+// In ASCII, and nothing in it means anything to HTML.
+std::string Escaped(const PageBlock& json) {
+  const std::string text =
+      json.dump(-1, ' ', /*ensure_ascii=*/true, PageBlock::error_handler_t::replace);
+  return absl::StrReplaceAll(text, {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> PageData(const PageOptions& options) {
+  ASSIGN_OR_RETURN(const std::vector<RecordedRun> runs, ReadRuns(options.runs));
+  return Escaped({{"title", options.title.empty() ? CommonTitle(ConfigsOf(runs)) : options.title},
+                  {"curves", CurvesOnPage(runs)},
+                  {"sections", SectionsOfAll(runs, options.target)},
+                  {"runs", RunsOnPage(runs)}});
+}
+
+absl::StatusOr<std::string> PageOfRuns(const PageOptions& options) {
+  ASSIGN_OR_RETURN(const std::string data, PageData(options));
+  // In one pass: what stands in the data is not looked at.
+  return absl::StrReplaceAll(kHtml,
+                             {{"{{style}}", kStyle}, {"{{script}}", kScript}, {"{{data}}", data}});
+}
+
+}  // namespace grapevine
