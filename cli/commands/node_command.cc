@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/dashboard.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"
@@ -216,6 +217,7 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   const BackgroundLog log([json](int64_t dropped) { return DroppedLines(dropped, json); });
   ASSIGN_OR_RETURN(const LockedFolder run_directory, PrepareRunDirectory(config, rank));
   RETURN_IF_ERROR(SayOpening(experiment, rank, node_text));
+  ASSIGN_OR_RETURN(const auto dashboard, OpenDashboard(config, rank, run_directory.path));
   options.run_directory = run_directory.path;
   const Round rounds = experiment.rounds();
   const ProgressReport progress({.rounds = rounds, .epochs = experiment.plan().Epoch(rounds)},
@@ -280,9 +282,11 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
       NodeText(identity, addresses, discovery == nullptr ? "" : discovery->place());
   if (!dry_run) return RunInEarshot(config, std::move(options), node_text);
   RETURN_IF_ERROR(CheckTelemetry(addresses));
+  const bool serves = options.rank == 0 && !Launched();  // a launcher has said it
+  ASSIGN_OR_RETURN(const std::string dashboard, serves ? DashboardText(config) : std::string());
   RETURN_IF_ERROR(CheckNode(config, options.rank));
   ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
-  std::cout << node_text << "token: " << token.origin << "\n" << Opening(*experiment);
+  std::cout << node_text << dashboard << "token: " << token.origin << "\n" << Opening(*experiment);
   if (options.rank != 0 || Launched()) return absl::OkStatus();  // a launcher sees to the directory
   return config.has_resume() ? CheckGoesOn(*experiment).status() : CheckRunDirectory(config);
 }

@@ -20,6 +20,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/dashboard.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/commands/sweep_command.h"
 #include "cli/commands/train_hosts.h"
@@ -92,6 +93,9 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
   if (config.has_profile()) arguments.push_back(absl::StrCat("--profile=", config.profile()));
   if (config.has_metrics_port()) {
     arguments.push_back(absl::StrCat("--metrics-port=", config.metrics_port()));
+  }
+  if (config.has_dashboard()) {
+    arguments.push_back(absl::StrCat("--dashboard=", config.dashboard()));
   }
   if (!HasHosts(config)) return arguments;
   if (config.has_tls_ca()) arguments.push_back(absl::StrCat("--tls-ca=", config.tls_ca()));
@@ -223,6 +227,8 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   ASSIGN_OR_RETURN(Plan plan, MakePlan(config));
   ASSIGN_OR_RETURN(const std::string telemetry, TelemetryText(config, config.nodes()));
   plan.header += telemetry;
+  ASSIGN_OR_RETURN(const std::string dashboard, DashboardText(config));
+  plan.header += dashboard;
   RETURN_IF_ERROR(CheckRecordings(config));
   if (dry_run) {
     std::cout << plan.header;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -48,25 +49,37 @@ std::string Listening(const std::string& master) {
 
 constexpr int kLastPort = 65535;
 
-absl::Status Refused(const std::string& metrics_port, const std::string& why) {
-  return UsageError(absl::StrCat("--metrics-port=", metrics_port, ": ", why));
+// Of a flag that says where something listens for whoever watches.
+absl::Status Refused(std::string_view flag, const std::string& given, const std::string& why) {
+  return UsageError(absl::StrCat(std::string(flag), "=", given, ": ", why));
 }
 
-absl::StatusOr<std::optional<HostAddress>> TelemetryAddress(const Config& config, int local_rank) {
-  const std::string& given = config.metrics_port();
+// [ADDR:]PORT, on loopback unless it says otherwise; 0: nowhere.
+absl::StatusOr<std::optional<HostAddress>> AddressForWatchers(std::string_view flag,
+                                                              const std::string& given) {
   int port = 0;
   const bool alone = ParsePort(given, &port);
   if (alone && port == 0) return std::nullopt;
   absl::StatusOr<HostAddress> address = ParseHostAddress(alone ? absl::StrCat(":", given) : given);
-  if (!address.ok()) return Refused(given, std::string(address.status().message()));
-  if (address->port == 0) return Refused(given, "who watches must know the port; give one");
-  address->port += local_rank;
-  if (address->port > kLastPort) {
-    return Refused(given, absl::StrCat("local rank ", local_rank, " would be at port ",
-                                       address->port, ", and there is none above ", kLastPort));
-  }
+  if (!address.ok()) return Refused(flag, given, std::string(address.status().message()));
+  if (address->port == 0) return Refused(flag, given, "who watches must know the port; give one");
   if (address->host.empty()) address->host = "127.0.0.1";
   return *std::move(address);
+}
+
+constexpr std::string_view kMetricsPort = "--metrics-port";
+
+absl::StatusOr<std::optional<HostAddress>> TelemetryAddress(const Config& config, int local_rank) {
+  const std::string& given = config.metrics_port();
+  ASSIGN_OR_RETURN(std::optional<HostAddress> address, AddressForWatchers(kMetricsPort, given));
+  if (!address) return address;
+  address->port += local_rank;
+  if (address->port > kLastPort) {
+    return Refused(kMetricsPort, given,
+                   absl::StrCat("local rank ", local_rank, " would be at port ", address->port,
+                                ", and there is none above ", kLastPort));
+  }
+  return address;
 }
 
 std::string TelemetryUrl(const HostAddress& address) {
@@ -211,6 +224,10 @@ absl::StatusOr<std::string> TelemetryText(const Config& config, int nodes) {
   }
   return absl::StrCat("metrics: ", TelemetryUrl(*first),
                       nodes > 1 ? " (rank 0; the others at the ports that follow)\n" : "\n");
+}
+
+absl::StatusOr<std::optional<HostAddress>> DashboardAddress(const Config& config) {
+  return AddressForWatchers("--dashboard", config.dashboard());
 }
 
 absl::Status CheckTelemetry(const NodeAddresses& addresses) {

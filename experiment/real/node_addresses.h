@@ -57,6 +57,10 @@ std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresse
 // it; kRendezvous where one of them is taken on this machine, if they are all to be there.
 absl::StatusOr<std::string> TelemetryText(const Config& config, int nodes);
 
+// Where rank 0 serves the run's page (--dashboard); none: nowhere. kUsage where it is no
+// [ADDR:]PORT.
+absl::StatusOr<std::optional<HostAddress>> DashboardAddress(const Config& config);
+
 // Whether this node can show itself there, for a dry run. kRendezvous if the port is taken.
 absl::Status CheckTelemetry(const NodeAddresses& addresses);
 

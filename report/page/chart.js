@@ -39,8 +39,13 @@ class Chart {
       this.explorer.said, tableInstead(() => [this.table()]));
   }
 
-  choose(index) {
+  // For the next time that it is drawn.
+  turnTo(index) {
     this.panel = this.block.panels[Math.min(index, this.block.panels.length - 1)];
+  }
+
+  choose(index) {
+    this.turnTo(index);
     const instead = this.node.querySelector('.instead');
     if (instead.children.length > 1) instead.lastChild.replaceWith(this.table());
     this.draw();

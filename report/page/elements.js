@@ -17,11 +17,11 @@ function svg(name, attributes = {}, ...children) {
   return filled(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
 }
 
-// "0.0123", "1.5e-7", "12345"; what was not measured is a dash.
+// "0.0123", "1.5e-4", "12345"; what was not measured is a dash.
 function shortNumber(value) {
   if (typeof value !== 'number' || !Number.isFinite(value)) return '–';
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e6)) {
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) {
     return Number(value.toPrecision(3)).toExponential().replace('e+', 'e');
   }
   return String(Number(value.toPrecision(4)));

@@ -24,6 +24,24 @@ constexpr char kScript[] =
 #include "report/page/page.js.inc"
     ;
 
+constexpr char kStart[] =
+#include "report/page/start.js.inc"
+    ;
+constexpr char kFollow[] =
+#include "report/page/follow.js.inc"
+    ;
+
+// `connect`: what its scripts may ask for, in the words of a Content-Security-Policy; `start`: the
+// last of them.
+std::string Html(const std::string& data, const char* connect, const char* start) {
+  // In one pass: what stands in the data is not looked at.
+  return absl::StrReplaceAll(kHtml, {{"{{style}}", kStyle},
+                                     {"{{script}}", kScript},
+                                     {"{{start}}", start},
+                                     {"{{connect}}", connect},
+                                     {"{{data}}", data}});
+}
+
 // A message as a sentence for the page.
 std::string Sentence(const absl::Status& status) {
   std::string text(status.message());
@@ -104,9 +122,9 @@ absl::StatusOr<std::string> PageData(const PageOptions& options) {
 
 absl::StatusOr<std::string> PageOfRuns(const PageOptions& options) {
   ASSIGN_OR_RETURN(const std::string data, PageData(options));
-  // In one pass: what stands in the data is not looked at.
-  return absl::StrReplaceAll(kHtml,
-                             {{"{{style}}", kStyle}, {"{{script}}", kScript}, {"{{data}}", data}});
+  return Html(data, "'none'", kStart);
 }
+
+std::string LivePage() { return Html("null", "'self'", kFollow); }
 
 }  // namespace grapevine

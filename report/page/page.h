@@ -29,6 +29,10 @@ absl::StatusOr<std::string> PageData(const PageOptions& options);
 // The page itself. Errors as PageData's.
 absl::StatusOr<std::string> PageOfRuns(const PageOptions& options);
 
+// A page without data that asks for them again and again, at data.json beside it: PageData, or
+// another status than 200 with a sentence that says why there is none.
+std::string LivePage();
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_REPORT_PAGE_PAGE_H_

@@ -1,10 +1,12 @@
 // Puts the page together from its data: sections of blocks, first of all runs, then of one.
 
 class Page {
-  constructor(data) {
+  // `state`: what a reader has chosen on an earlier page of the same runs.
+  constructor(data, state = { hidden: new Set(), against: {}, run: 0 }) {
     this.data = data;
     this.curves = data.curves;
-    this.hidden = new Set();
+    this.state = state;
+    this.hidden = state.hidden;
     this.mixed = new Set(data.curves.map((curve) => curve.simulated)).size > 1;
     this.drawings = { all: [], run: [] };  // charts and graphs, which depend on the width
   }
@@ -23,11 +25,6 @@ class Page {
       ...[...main.querySelectorAll(':scope > section')].map((section) =>
         html('li', {}, html('a', { href: `#${section.id}` }, section.firstChild.textContent))));
     this.draw();
-    let width = window.innerWidth;
-    window.addEventListener('resize', () => {
-      if (window.innerWidth !== width) this.draw();
-      width = window.innerWidth;
-    });
   }
 
   section(section, heading, scope) {
@@ -80,10 +77,14 @@ class Page {
   against(id, panels, charts) {
     const choices = panels.map((panel, i) => {
       const radio = html('input', { type: 'radio', name: `${id}-against`, value: i });
-      radio.checked = i === 0;
-      radio.addEventListener('change', () => charts.forEach((chart) => chart.choose(i)));
+      radio.checked = i === (this.state.against[id] || 0);
+      radio.addEventListener('change', () => {
+        this.state.against[id] = i;
+        charts.forEach((chart) => chart.choose(i));
+      });
       return html('label', {}, radio, panel.name);
     });
+    charts.forEach((chart) => chart.turnTo(this.state.against[id] || 0));
     return html('fieldset', { class: 'choices' }, html('legend', {}, 'Against'), ...choices);
   }
 
@@ -129,11 +130,13 @@ class Page {
     const details = html('div', {});
     const choose = html('select', { id: 'run' }, ...runs.map((run, i) =>
       html('option', { value: i }, `${run.path} (${run.label})`)));
+    choose.value = Math.min(this.state.run, runs.length - 1);
     choose.addEventListener('change', () => {
-      this.showRun(runs[Number(choose.value)], details);
+      this.state.run = Number(choose.value);
+      this.showRun(runs[this.state.run], details);
       this.drawings.run.forEach((drawing) => drawing.draw());
     });
-    this.showRun(runs[0], details);
+    this.showRun(runs[Number(choose.value)], details);
     return html('section', { id: 'one-run', 'aria-labelledby': 'one-run-title' },
       html('h2', { id: 'one-run-title' }, runs.length > 1 ? 'Run by run' : 'The run'),
       html('p', { class: 'chooser', hidden: runs.length > 1 ? null : '' },
@@ -150,4 +153,29 @@ class Page {
   }
 }
 
-new Page(JSON.parse(document.getElementById('data').textContent)).show();
+let page;
+
+// What can have the focus, or be open, in the order of the page.
+function inOrder(selector) {
+  return [...document.querySelectorAll(`main :is(${selector})`)];
+}
+
+const FOCUSABLE = 'a, button, input, select, summary, [tabindex]';
+
+// Instead of an earlier one, of whose reader it keeps the choices and the place.
+function showPage(data) {
+  const focused = inOrder(FOCUSABLE).indexOf(document.activeElement);
+  const open = inOrder('details').map((details) => details.open);
+  page = new Page(data, page?.state);
+  page.show();
+  inOrder('details').forEach((details, i) => {
+    details.open = open[i] || false;
+  });
+  if (focused >= 0) inOrder(FOCUSABLE)[focused]?.focus({ preventScroll: true });
+}
+
+let drawnWidth = window.innerWidth;
+window.addEventListener('resize', () => {
+  if (window.innerWidth !== drawnWidth) page?.draw();
+  drawnWidth = window.innerWidth;
+});

@@ -1,5 +1,6 @@
 #include "report/page/waits.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -12,14 +13,16 @@
 namespace grapevine {
 namespace {
 
-Waits WaitsOf(const Statistics& statistics) {
+bool IsRank(int64_t rank, Rank nodes) { return rank >= 0 && rank < nodes; }
+
+Waits WaitsOf(const Statistics& statistics, Rank nodes) {
   Waits waits{.seconds = {},
               .source =
                   "From statistics.json, over the whole run: all waiting of a step is attributed "
                   "to the sender of its last message. It names at most four for each node."};
   for (const NodeStatistics& node : statistics.listed) {
     for (const WaitedFor& wait : node.waited_for) {
-      if (wait.seconds <= 0) continue;
+      if (!IsRank(node.rank, nodes) || !IsRank(wait.rank, nodes) || wait.seconds <= 0) continue;
       waits.seconds[{static_cast<Rank>(node.rank), static_cast<Rank>(wait.rank)}] += wait.seconds;
     }
   }
@@ -35,7 +38,7 @@ bool Exists(const std::string& path) {
 
 absl::StatusOr<Waits> ReadWaits(const RecordedRun& run) {
   ASSIGN_OR_RETURN(const std::optional<RecordedStatistics> recorded, ReadStatisticsIfAny(run.path));
-  if (recorded) return WaitsOf(recorded->statistics);
+  if (recorded) return WaitsOf(recorded->statistics, run.config.nodes());
   const std::string trace = TracePath(run.path);
   if (!Exists(trace)) {
     return InputError(absl::StrCat(

@@ -1,7 +1,8 @@
-"""The page of `grapevine report`, as Chromium shows it."""
+"""The page of `grapevine report` and of --dashboard, as Chromium shows it."""
 
 import os
 import pathlib
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -204,6 +205,90 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(self.count("img"), 0)
         self.assertIn("Grapevine", self.value("document.title"))
         self.assertIn("onerror", self.value("document.querySelector('#one-run code').textContent"))
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+class DashboardTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.browser = browser.Browser(folder.name)
+        self.addCleanup(self.browser.close)
+        self.browser.resize(*DESKTOP)
+
+    def train(self, port):
+        """A run that has measured something, and goes on."""
+        train = subprocess.Popen(
+            [PROGRAM, "train", "-n", "2", "--model=softmax", "--data=synthetic:train=512:test=200",
+             "--rounds=10000000", "--log-every=50", "--eval-every=20",
+             f"--out={self.folder}/run", f"--dashboard={port}"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(train.stdout.close)
+        self.addCleanup(train.wait)
+        self.addCleanup(train.kill)
+        lines = []
+        for line in train.stdout:
+            lines.append(line)
+            if line.startswith("round "):
+                self.assertIn(f"dashboard: http://127.0.0.1:{port}/\n", lines)
+                return train
+        raise AssertionError("".join(lines))
+
+    def await_page(self, condition):
+        """Until it holds, looking whenever the page changes."""
+        self.assertTrue(self.browser.value(f"""new Promise((done) => {{
+          const look = () => {{ if ({condition}) done(true); }};
+          new MutationObserver(look).observe(document, {{
+            subtree: true, childList: true, characterData: true }});
+          setTimeout(() => done(false), {browser.PATIENCE * 500});
+          look();
+        }})"""), condition)
+
+    def test_the_page_follows_the_run_and_says_when_it_ends(self):
+        port = free_port()
+        train = self.train(port)
+        address = f"http://127.0.0.1:{port}/"
+        self.browser.open(address)
+        self.await_page("document.querySelectorAll('#learning .curve').length >= 2")
+        self.browser.value("document.querySelectorAll('#learning input[type=radio]')[1].click()")
+        self.browser.value("document.querySelectorAll('#learning input[type=radio]')[1].focus()")
+        self.browser.value("window.before = document.querySelector('#outcome tbody').textContent")
+        self.await_page("document.querySelector('#outcome tbody').textContent !== window.before")
+        # The reader's choice and place outlast what was drawn anew.
+        self.assertTrue(self.browser.value(
+            "document.querySelectorAll('#learning input[type=radio]')[1].checked"))
+        self.assertEqual(self.browser.value("document.activeElement.value"), "1")
+        self.assertIn("bytes", self.browser.value(
+            "document.querySelector('#learning .across').textContent"))
+        self.assertEqual(self.browser.complaints, [])
+        self.assertEqual(set(self.browser.requests) - {address + "favicon.ico"},
+                         {address, address + "data.json"})
+        train.terminate()
+        self.await_page("document.getElementById('live').textContent.startsWith('The run has ended')")
+        self.assertGreaterEqual(self.browser.value(
+            "document.querySelectorAll('#learning .curve').length"), 2)
+
+    def test_an_address_that_cannot_be_had_is_refused_before_the_run(self):
+        def refused(where):
+            return subprocess.run(
+                [PROGRAM, "train", "-n", "2", f"--out={self.folder}/run", f"--dashboard={where}",
+                 *SHORT], capture_output=True, text=True, timeout=browser.PATIENCE)
+        for where in ("somewhere", "127.0.0.1:0", "70000"):
+            ended = refused(where)
+            self.assertEqual(ended.returncode, 2, ended.stderr)
+            self.assertIn(f"--dashboard={where}: ", ended.stderr)
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            ended = refused(taken.getsockname()[1])
+        self.assertEqual(ended.returncode, 5, ended.stderr)
+        self.assertIn("choose another one with --dashboard", ended.stderr)
+        self.assertFalse((self.folder / "run").exists())
 
 
 if __name__ == "__main__":

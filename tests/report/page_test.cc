@@ -246,10 +246,19 @@ TEST(PageTest, NeedsNothingElse) {
                               "XMLHttpRequest", "innerHTML", "{{style}}"}) {
     EXPECT_THAT(page, Not(HasSubstr(outside)));
   }
-  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'; connect-src 'none'"));
 }
 
-TEST(PageTest, GraphsThatArePlayNoPartOrAreTooLargeAreNotDrawn) {
+TEST(PageTest, ALivePageMayAskForItsDataAndForNothingElse) {
+  const std::string page = LivePage();
+  EXPECT_THAT(page, AllOf(HasSubstr("default-src 'none'; connect-src 'self'"),
+                          HasSubstr("fetch('data.json'"), HasSubstr(">null</script>")));
+  for (const char* outside : {"src=", "@import", "https://", "<link", "innerHTML", "{{"}) {
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  }
+}
+
+TEST(PageTest, GraphsThatPlayNoPartOrAreTooLargeAreNotDrawn) {
   const std::string folder = FreshFolder();
   WriteRun(folder + "/1", "nodes: 4 algorithm: \"allreduce\"", kMetrics);
   EXPECT_THAT(MissingIn(RunSectionOf(DataOf({folder + "/1"}), "graph")),

@@ -1,0 +1,30 @@
+// --dashboard: the page of `grapevine report`, of a run and as it goes, from rank 0's process.
+//
+// The page is put together from the run's files when somebody asks for it, on a thread of its own;
+// training knows nothing of it.
+#ifndef GRAPEVINE_CLI_COMMANDS_DASHBOARD_H_
+#define GRAPEVINE_CLI_COMMANDS_DASHBOARD_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+#include "node/telemetry/http_server.h"
+#include "run/config/config.pb.h"
+
+namespace grapevine {
+
+// Serves the page of the run in `run_directory` until it is destroyed; null without --dashboard,
+// and on other ranks than 0. kUsage where the flag is no [ADDR:]PORT, kRendezvous where the port is
+// taken.
+absl::StatusOr<std::unique_ptr<HttpServer>> OpenDashboard(const Config& config, Rank rank,
+                                                          const std::string& run_directory);
+
+// Where it will be, as a line; empty without --dashboard. Errors as OpenDashboard's, where rank 0
+// will run on this machine.
+absl::StatusOr<std::string> DashboardText(const Config& config);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_COMMANDS_DASHBOARD_H_
