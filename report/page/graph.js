@@ -54,11 +54,12 @@ class Graph {
 
   drawnNode(node, rank) {
     const { x, y } = this.place(rank);
+    const size = Math.min(12, 1.15 * this.dot);
     const heat = this.coloured ? 0.08 + 0.52 * this.heat(node.distance) : 0;
     return svg('g', { class: 'node' },
       svg('circle', { class: 'ground', cx: x, cy: y, r: this.dot }),
       svg('circle', { class: 'heat', cx: x, cy: y, r: this.dot, 'fill-opacity': heat }),
-      svg('text', { x, y: y + 4, 'text-anchor': 'middle' }, String(rank)));
+      svg('text', { x, y: y + size / 3, 'font-size': size, 'text-anchor': 'middle' }, String(rank)));
   }
 
   legend() {

@@ -69,12 +69,21 @@ absl::StatusOr<PageBlocks> OutcomeBlocks(const std::vector<RecordedRun>& runs,
 }
 
 absl::StatusOr<PageBlocks> LearningBlocks(const std::vector<RecordedRun>& runs) {
-  ASSIGN_OR_RETURN(const Page page, ConvergencePage(runs, "all", Vertical::kTrainLoss));
-  ASSIGN_OR_RETURN(const Page test, ConvergencePage(runs, "all", Vertical::kTestLoss));
-  PageBlocks blocks = {RowOf(page, 0, "Training loss", runs), RowOf(test, 0, "Test loss", runs),
-                       RowOf(page, 1, "Test accuracy", runs),
-                       RowOf(page, 2, "Consensus distance", runs)};
+  const absl::StatusOr<Page> page = ConvergencePage(runs, "all", Vertical::kTrainLoss);
+  const absl::StatusOr<Page> test = ConvergencePage(runs, "all", Vertical::kTestLoss);
+  PageBlocks blocks;
+  if (page.ok()) blocks.push_back(RowOf(*page, 0, "Training loss", runs));
+  if (test.ok()) {
+    blocks.push_back(RowOf(*test, 0, "Test loss", runs));
+    blocks.push_back(RowOf(*test, 1, "Test accuracy", runs));
+    blocks.push_back(RowOf(*test, 2, "Consensus distance", runs));
+  }
   std::erase_if(blocks, [](const PageBlock& chart) { return !HasPoints(chart); });
+  if (blocks.empty()) {
+    return InputError(
+        "No run here has a loss, an accuracy or a consensus distance: a model that learns nothing "
+        "has none.");
+  }
   return blocks;
 }
 

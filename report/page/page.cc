@@ -112,9 +112,19 @@ std::string Escaped(const PageBlock& json) {
 
 }  // namespace
 
+namespace {
+
+// Runs may have nothing in common.
+std::string TitleOf(const std::vector<RecordedRun>& runs) {
+  const std::string common = CommonTitle(ConfigsOf(runs));
+  return common.empty() ? absl::StrCat(runs.size(), " runs") : common;
+}
+
+}  // namespace
+
 absl::StatusOr<std::string> PageData(const PageOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<RecordedRun> runs, ReadRuns(options.runs));
-  return Escaped({{"title", options.title.empty() ? CommonTitle(ConfigsOf(runs)) : options.title},
+  return Escaped({{"title", options.title.empty() ? TitleOf(runs) : options.title},
                   {"curves", CurvesOnPage(runs)},
                   {"sections", SectionsOfAll(runs, options.target)},
                   {"runs", RunsOnPage(runs)}});

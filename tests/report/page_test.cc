@@ -114,6 +114,19 @@ TEST(PageTest, WhatIsMissingIsSaidInASentence) {
   EXPECT_THAT(BlockOf(graph, "text")["text"], HasSubstr("node-0/model.safetensors is not here"));
 }
 
+TEST(PageTest, RunsThatLearnNothingAndHaveNothingInCommonAreShown) {
+  const std::string folder = FreshFolder();
+  constexpr char kTimes[] = "{\"round\":1,\"epoch\":1,\"time_s\":1,\"bytes_sent_total\":9}\n";
+  WriteRun(folder + "/a", "nodes: 4 model: \"phantom:1MB\" network: \"switch\" compute: \"1ms\"",
+           kTimes);
+  WriteRun(folder + "/b",
+           "nodes: 8 model: \"phantom:2MB\" network: \"wan-3-sites\" compute: \"2ms\"", kTimes);
+  const Json data = DataOf({folder});
+  EXPECT_EQ(data["title"], "2 runs");
+  EXPECT_THAT(MissingIn(SectionOf(data, "learning")), HasSubstr("learns nothing has none"));
+  EXPECT_EQ(BlockOf(SectionOf(data, "outcome"), "table")["rows"].size(), 2u);
+}
+
 TEST(PageTest, NoRunAndBrokenRunsAreErrors) {
   const std::string folder = FreshFolder();
   const absl::Status none = PageOfRuns({.runs = {folder + "/none"}}).status();

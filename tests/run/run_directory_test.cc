@@ -99,7 +99,8 @@ TEST_F(RunDirectoryTest, LosesOnlyItsOwnFilesWhenReplaced) {
   ASSERT_TRUE(CreateRunDirectory(config_, now_).ok());
   ASSERT_TRUE(CreateNodeDirectory(config_.out(), 12).ok());
   ASSERT_TRUE(WriteSummary(config_.out(), Summary()).ok());
-  for (const char* name : {"metrics.jsonl", "model.safetensors", "notes.txt", "node-local"}) {
+  for (const char* name :
+       {"metrics.jsonl", "model.safetensors", "trace.json", "notes.txt", "node-local"}) {
     Write(config_.out() + "/" + name, "x");
   }
   config_.set_overwrite(true);
@@ -112,6 +113,17 @@ TEST_F(RunDirectoryTest, LosesOnlyItsOwnFilesWhenReplaced) {
   EXPECT_THAT(names,
               ::testing::UnorderedElementsAre("config.textproto", "notes.txt", "node-local"));
   EXPECT_EQ(ReadConfigFile(ConfigPath(config_.out()))->config.seed(), 8u);
+}
+
+TEST_F(RunDirectoryTest, MayHoldTheTraceBeforeItExists) {
+  for (const std::string& out : {root_ + "/run", root_ + "/run/", root_ + "/./run"}) {
+    config_.set_out(out);
+    config_.set_trace(root_ + "/run/trace.json");
+    EXPECT_TRUE(CheckRecordings(config_).ok()) << out;
+    EXPECT_FALSE(fs::exists(root_ + "/run"));
+    config_.set_trace(root_ + "/other/trace.json");
+    EXPECT_THAT(ErrorOf(CheckRecordings(config_)), HasSubstr("other/trace.json")) << out;
+  }
 }
 
 // Where nodes share no file system, nobody has looked at a node's folder before.
