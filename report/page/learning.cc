@@ -19,6 +19,7 @@ namespace {
 
 std::vector<std::string> PathsOf(const std::vector<RecordedRun>& runs) {
   std::vector<std::string> paths;
+  paths.reserve(runs.size());
   for (const RecordedRun& run : runs) paths.push_back(run.path);
   return paths;
 }

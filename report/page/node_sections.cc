@@ -84,6 +84,7 @@ PageBlock EdgeBlocks(const Topology& graph, const std::optional<Waits>& waits) {
 
 absl::StatusOr<std::vector<double>> DistancesOf(const RecordedRun& run) {
   std::vector<std::string> models;
+  models.reserve(static_cast<size_t>(run.config.nodes()));
   for (Rank rank = 0; rank < run.config.nodes(); ++rank) {
     models.push_back(ModelPath(NodeDirectory(run.path, rank)));
   }
