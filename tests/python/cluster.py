@@ -8,14 +8,17 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 HERE = pathlib.Path(__file__).parent
 SOURCE = HERE.parent.parent
 sys.path.insert(0, str(SOURCE / "python"))
 # As bazel build //capi:libgrapevine.so leaves it, unless the test says where it is.
 os.environ.setdefault("LIBGRAPEVINE", str(SOURCE / "bazel-bin" / "capi" / "libgrapevine.so"))
-for name in [name for name in os.environ if name.startswith("GRAPEVINE_")]:
-    del os.environ[name]
+# What a test means to set, it sets for the processes that it starts.
+if "CLUSTER_PROCESS" not in os.environ:
+    for name in [name for name in os.environ if name.startswith("GRAPEVINE_")]:
+        del os.environ[name]
 
 # No test waits longer: a run that hangs is an error.
 DEADLINE_S = 120
@@ -25,6 +28,13 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def await_file(path):
+    deadline = time.monotonic() + DEADLINE_S
+    while not os.path.exists(path):
+        assert time.monotonic() < deadline, f"{path} does not come"
+        time.sleep(0.005)
 
 
 def in_threads(size, body, **settings):
@@ -55,36 +65,34 @@ def in_threads(size, body, **settings):
 
 
 @contextlib.contextmanager
-def as_processes(size, script, *arguments, **settings):
-    """Processes that run tests/python/`script`, one for each rank, killed at the end."""
-    port = free_port()
-    processes = []
+def process(script, *arguments, **variables):
+    """A process that runs tests/python/`script`, killed at the end."""
+    started = subprocess.Popen(
+        [sys.executable, str(HERE / script), *arguments],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "CLUSTER_PROCESS": "1", **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     try:
-        for rank in range(size):
-            environment = {
-                **os.environ,
-                "RANK": str(rank),
-                "WORLD_SIZE": str(size),
-                "MASTER_ADDR": "127.0.0.1",
-                "MASTER_PORT": str(port),
-                "OMP_NUM_THREADS": "1",
-                **settings,
-            }
-            processes.append(
-                subprocess.Popen(
-                    [sys.executable, str(HERE / script), *arguments],
-                    env=environment,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    text=True,
-                )
-            )
-        yield processes
+        yield started
     finally:
-        for process in processes:
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-            process.communicate()
+        if started.poll() is None:
+            started.send_signal(signal.SIGKILL)
+        started.communicate()
+
+
+@contextlib.contextmanager
+def as_processes(size, script, *arguments, **variables):
+    """One for each rank."""
+    shared = {"WORLD_SIZE": str(size), **variables}
+    if "GRAPEVINE_COORDINATOR" not in variables:
+        shared |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(process(script, *arguments, RANK=str(rank), **shared))
+            for rank in range(size)
+        ]
 
 
 def output(process):

@@ -222,6 +222,41 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(lines[-1]["train_loss"], 0.5)
 
 
+class CheckpointTest(unittest.TestCase):
+    def test_a_resumed_run_has_the_bits_of_one_that_never_stopped(self):
+        problem = {"topology": "ring", "rounds": 10, "lr": 0.1, "checkpoint_every": 4}
+
+        def whole(rank, settings):
+            return train(Quadratic(rank), settings)
+
+        def broken(rank, settings):
+            with gv.Node({"x": START}, **settings) as node:
+                for task in node:
+                    if task.round == 6:
+                        cluster.await_file(settings["out"] + "/checkpoints/round-4/manifest.textproto")
+                        raise KeyError("the power fails")
+                    task.gradient[:] = Quadratic(rank).gradient(task.replica)
+                    node.deliver(1.0)
+
+        with tempfile.TemporaryDirectory() as folder:
+            expected = cluster.in_threads(3, whole, out=folder + "/whole", **problem)
+            with self.assertRaises((KeyError, gv.GrapevineError)):
+                cluster.in_threads(3, broken, out=folder + "/broken", **problem)
+            rounds = []
+
+            def resumed(rank, settings):
+                node = gv.Node({"x": START}, **settings)
+                for task in node:
+                    rounds.append(task.round)
+                    task.gradient[:] = Quadratic(rank).gradient(task.replica)
+                    node.deliver(1.0)
+                return node.model
+
+            found = cluster.in_threads(3, resumed, resume=folder + "/broken", **problem)
+        self.assertEqual(min(rounds), 4)
+        numpy.testing.assert_array_equal(found, expected)
+
+
 class ErrorTest(unittest.TestCase):
     def fails(self, kind, words, body, size=2, **settings):
         settings = {"topology": "ring", "rounds": 5, "rendezvous_timeout": "3s", **settings}
@@ -339,11 +374,14 @@ class ErrorTest(unittest.TestCase):
         self.assertIn("/no/such.so", answer.stderr)
 
 
+FOREVER = "1000000000"
+
+
 class ProcessTest(unittest.TestCase):
     """Nodes that die or are interrupted: none of the others hangs."""
 
     def test_survivors_name_the_dead(self):
-        with cluster.as_processes(3, "steps.py", "end") as processes:
+        with cluster.as_processes(3, "steps.py", "end", FOREVER) as processes:
             for process in processes:
                 self.assertIn("stepped", process.stdout.readline())
             processes[2].send_signal(signal.SIGKILL)
@@ -354,7 +392,7 @@ class ProcessTest(unittest.TestCase):
                 self.assertIn("rank 2", text)
 
     def test_survivors_go_on(self):
-        with cluster.as_processes(4, "steps.py", "shrink", "until-three") as processes:
+        with cluster.as_processes(4, "steps.py", "shrink", "2000") as processes:
             for process in processes:
                 self.assertIn("stepped", process.stdout.readline())
             processes[3].send_signal(signal.SIGKILL)
@@ -363,8 +401,23 @@ class ProcessTest(unittest.TestCase):
                 self.assertEqual(code, 0, text)
                 self.assertIn("done", text)
 
+    def test_another_takes_the_place_of_the_dead(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = {
+                "GRAPEVINE_COORDINATOR": f"file:{folder}/coordinator",
+                "GRAPEVINE_BIND": "127.0.0.1",
+            }
+            with cluster.as_processes(3, "steps.py", "shrink", FOREVER, **place) as processes:
+                for process in processes:
+                    self.assertIn("stepped", process.stdout.readline())
+                processes[2].send_signal(signal.SIGKILL)
+                joins = {"RANK": "2", "WORLD_SIZE": "3", "GRAPEVINE_JOIN": "true", **place}
+                with cluster.process("steps.py", "shrink", FOREVER, **joins) as newcomer:
+                    self.assertIn("stepped", newcomer.stdout.readline())
+                self.assertIsNone(processes[0].poll())
+
     def test_ctrl_c_ends_all(self):
-        with cluster.as_processes(3, "steps.py", "end") as processes:
+        with cluster.as_processes(3, "steps.py", "end", FOREVER) as processes:
             for process in processes:
                 self.assertIn("stepped", process.stdout.readline())
             processes[1].send_signal(signal.SIGINT)

@@ -1,5 +1,5 @@
-"""A node that steps for a long time: steps.py ON_FAILURE [until-three]. Says "stepped" after its first
-steps, and "done" at the end: all rounds, or with until-three once three nodes are left."""
+"""A node that steps for a long time: steps.py ON_FAILURE ROUNDS. Says "stepped" after its first steps,
+and "done" at the end."""
 
 import sys
 
@@ -11,14 +11,16 @@ import grapevine as gv
 node = gv.Node(
     {"x": numpy.ones(1000, numpy.float32)},
     topology="complete",
-    rounds=2000 if "until-three" in sys.argv else 10**9,
+    rounds=sys.argv[2],
     lr=0.001,
     on_failure=sys.argv[1],
     peer_timeout="3s",
     min_peer_timeout="1s",
 )
+steps = 0
 for task in node:
-    if task.round == 5:
+    steps += 1
+    if steps == 5:
         print("stepped", flush=True)
     task.gradient[:] = task.replica
     node.deliver(1.0)
