@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""The examples in Python, run as they stand, but shorter."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import cluster
+
+EXAMPLES = cluster.SOURCE / "examples"
+
+
+def run(command, folder):
+    """What it prints; a failure has all of it."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+    environment["PYTHONPATH"] = str(cluster.SOURCE / "python")
+    answer = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=cluster.DEADLINE_S,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout
+    return answer.stdout
+
+
+class ExamplesTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def test_pytorch_learns(self):
+        launch = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+        launch += ["--nproc_per_node=2", "--redirects=9:1", "--tee=9:1"]
+        said = run(launch + [str(EXAMPLES / "pytorch_cifar.py"), "--out=run"], self.folder)
+        accuracy = re.search(r"averaged model: accuracy ([0-9.]+)%", said)
+        self.assertGreater(float(accuracy.group(1)), 50, said)
+        self.assertTrue(os.path.exists(f"{self.folder}/run/model.safetensors"))
+
+    def test_pytorch_says_what_is_wrong_with_the_data(self):
+        with self.assertRaisesRegex(AssertionError, "has no data_batch"):
+            run([sys.executable, str(EXAMPLES / "pytorch_cifar.py"), "--data=."], self.folder)
+
+    def test_the_notebook_runs(self):
+        cells = json.loads((EXAMPLES / "convergence.ipynb").read_text())["cells"]
+        code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+        code, shorter = re.subn(r"^EPOCHS = \d+$", "EPOCHS = 0.5", code, flags=re.MULTILINE)
+        self.assertEqual(shorter, 1)
+        program = f"{self.folder}/notebook.py"
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(code + "\nfigure.savefig('picture.png')\n")
+        run([sys.executable, program], self.folder)
+        self.assertGreater(os.path.getsize(f"{self.folder}/picture.png"), 10000)
+
+
+if __name__ == "__main__":
+    unittest.main()
