@@ -43,6 +43,7 @@ int RunGrapevine(int argc, char** argv) {
   AddAgentCommand(line);
   AddCompareCommand(line);
   AddCompletionCommand(line);
+  AddDoctorCommand(line);
   AddEvalCommand(line);
   AddManualCommand(line);
   AddNodeCommand(line);

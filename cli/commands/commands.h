@@ -14,6 +14,8 @@ namespace grapevine {
 
 // What starts nodes on another host.
 void AddAgentCommand(CommandLine& line);
+// The hosts of a run before it begins, and the network between them.
+void AddDoctorCommand(CommandLine& line);
 // All nodes of an experiment, on this machine or several.
 void AddTrainCommand(CommandLine& line);
 // One process of a cluster.

@@ -193,14 +193,6 @@ absl::StatusOr<std::vector<double>> TimeAll(
   return seconds;
 }
 
-absl::Status AddMemory(const Experiment& experiment, CandidateResult* result) {
-  ASSIGN_OR_RETURN(const int64_t elements,
-                   LargestMemory(result->candidate.algorithm, experiment.mixing().topology(),
-                                 experiment.layout().size, experiment.optimizer().state_vectors()));
-  result->memory = elements * static_cast<int64_t>(sizeof(float));
-  return absl::OkStatus();
-}
-
 absl::Status Mix(const Experiment& experiment, CandidateResult* result) {
   if (result->candidate.centralized) return absl::OkStatus();
   ASSIGN_OR_RETURN(const TopologySummary summary, Summarize(experiment.mixing(), 0));
@@ -297,7 +289,7 @@ absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRu
   for (size_t i = 0; i < contenders.size(); ++i) {
     CandidateResult ranked{.candidate = contenders[i].candidate, .seconds = seconds[i]};
     RETURN_IF_ERROR(Mix(*contenders[i].experiment, &ranked));
-    RETURN_IF_ERROR(AddMemory(*contenders[i].experiment, &ranked));
+    ASSIGN_OR_RETURN(ranked.memory, contenders[i].experiment->VectorBytes());
     results.push_back(std::move(ranked));
   }
   result.advice = Advise(std::move(results));

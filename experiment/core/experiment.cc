@@ -279,6 +279,13 @@ RunHorizon Experiment::HorizonOf(RunCourse* course, bool settles_last) const {
   return RunHorizon(accuracy, course, settles_last);
 }
 
+absl::StatusOr<int64_t> Experiment::VectorBytes() const {
+  ASSIGN_OR_RETURN(const int64_t elements,
+                   LargestMemory(algorithm_name(), mixing_->topology(), layout().size,
+                                 optimizer_->state_vectors()));
+  return elements * static_cast<int64_t>(sizeof(float));
+}
+
 int Experiment::WindowFor(Rank rank) const {
   if (config_.window() > 0) return config_.window();
   const int64_t bytes = LargestInDegree(mixing_->topology(), rank) * layout().size *

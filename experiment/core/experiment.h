@@ -123,6 +123,8 @@ class Experiment {
   absl::Status Initialize(float* replica) const;
   // AlgorithmOptions::window of a node's algorithm.
   int WindowFor(Rank rank) const;
+  // The most bytes that the vectors of a node have, with a window of 1.
+  absl::StatusOr<int64_t> VectorBytes() const;
 
  private:
   explicit Experiment(Config config) : config_(std::move(config)) {}

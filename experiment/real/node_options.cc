@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "experiment/core/failure_policy.h"
 #include "node/discovery/grpc_discovery.h"
@@ -26,15 +25,10 @@ std::string NewRunId() {
   return absl::StrCat(absl::Hex(uint64_t{device()} << 32 | device(), absl::kZeroPad16));
 }
 
-// A node's own file, where all nodes have the same command.
-std::string OfRank(const std::string& file, Rank rank) {
-  return absl::StrReplaceAll(file, {{"{rank}", absl::StrCat(rank)}});
-}
-
 absl::StatusOr<GrpcCredentials> NodeCredentials(const Config& config, Rank rank) {
   return GrpcCredentials::Load({.ca = config.tls_ca(),
-                                .cert = OfRank(config.tls_cert(), rank),
-                                .key = OfRank(config.tls_key(), rank),
+                                .cert = FileOfRank(config.tls_cert(), rank),
+                                .key = FileOfRank(config.tls_key(), rank),
                                 .insecure = config.insecure(),
                                 .names = RankNames(config.tls_identity()),
                                 .rank = rank});
@@ -45,8 +39,8 @@ absl::StatusOr<GrpcCredentials> EtcdCredentials(const Config& config, Rank rank,
                                                 const GrpcCredentials& nodes) {
   if (!config.has_etcd_ca()) return nodes;
   return GrpcCredentials::Load({.ca = config.etcd_ca(),
-                                .cert = OfRank(config.etcd_cert(), rank),
-                                .key = OfRank(config.etcd_key(), rank)});
+                                .cert = FileOfRank(config.etcd_cert(), rank),
+                                .key = FileOfRank(config.etcd_key(), rank)});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <openssl/hmac.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace grapevine {
 
@@ -27,5 +28,9 @@ bool RunToken::Accepts(std::string_view proof, std::string_view claim) const {
 }
 
 std::string RankNames::Of(Rank rank) const { return absl::StrCat("rank-", rank, ".", run_); }
+
+std::string FileOfRank(const std::string& file, Rank rank) {
+  return absl::StrReplaceAll(file, {{"{rank}", absl::StrCat(rank)}});
+}
 
 }  // namespace grapevine

@@ -53,6 +53,10 @@ class RankNames {
   std::string run_;
 };
 
+// The path of a node's own certificate or key, where all nodes are told the same: {rank} in it is
+// the node's.
+std::string FileOfRank(const std::string& file, Rank rank);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_NODE_IDENTITY_AUTHENTICATION_H_

@@ -26,6 +26,7 @@
 #include "node/launch/message_pipe.h"
 #include "node/launch/rank_host.h"
 #include "node/launch/rank_processes.h"
+#include "node/probe/probe_desk.h"
 #include "system/child_process.h"
 #include "system/file.h"
 #include "system/file_descriptor.h"
@@ -173,6 +174,7 @@ class Agent : public RankWatcher {
     if (output_.open() && writer_.waiting() > 0) polled.push_back({output_.get(), POLLOUT, 0});
     if (!full()) ranks_->AddTo(&polled);
     if (check_) check_->AddTo(&polled);
+    if (probes_) polled.push_back({probes_->descriptor(), POLLIN, 0});
     AwaitAny(&polled, ending_ ? kill_at_ : std::min(heard_ + silence_, said_ + kAgentBeat));
   }
 
@@ -203,12 +205,23 @@ class Agent : public RankWatcher {
   void Obey(const launch::Order& order) {
     if (order.has_start()) ranks_->Start(StartOf(order.start()));
     if (order.has_signal()) ranks_->Signal(order.signal().rank(), order.signal().signal());
+    if (order.has_probe()) Probe(order.probe());
     if (!order.has_prepare()) return;
     silence_ = milliseconds(order.prepare().silence_ms());
     grace_ = milliseconds(order.prepare().grace_ms());
     if (absl::Status status = Prepare(order.prepare()); !status.ok()) {
       OnPrepared(std::string(status.message()), static_cast<int>(FailureOf(status)));
     }
+  }
+
+  void Probe(const probe::Request& request) {
+    if (!probes_) {
+      absl::StatusOr<std::unique_ptr<ProbeDesk>> desk = ProbeDesk::Open();
+      if (!desk.ok()) return;  // the launcher waits for an answer only so long
+      probes_ = *std::move(desk);
+    }
+    probes_->Take(request);
+    TellAnswers();
   }
 
   RankStart StartOf(const launch::Start& start) const {
@@ -235,6 +248,10 @@ class Agent : public RankWatcher {
     RETURN_IF_ERROR(WriteFileAtomically(config_, prepare.config()));
     shares_run_ = !prepare.run().empty() && Holds(prepare.run() + "/run.lock", prepare.run_lock());
     const RankStart start = StartOf(prepare.check());
+    if (start.arguments.empty()) {
+      OnPrepared("", 0);
+      return absl::OkStatus();
+    }
     std::map<std::string, std::string> environment = InheritedEnvironment();
     for (const auto& [name, value] : start.environment) environment[name] = value;
     ASSIGN_OR_RETURN(check_, Check::Start({.executable = options_.executable,
@@ -260,10 +277,20 @@ class Agent : public RankWatcher {
 
   void Look(Time now) {
     if (!full()) ranks_->Look(now);
+    TellAnswers();
     if (!check_) return;
     if (const std::optional<int> code = check_->Look()) {
       OnPrepared(*code == 0 ? "" : check_->LastLines(), *code);
       check_.reset();
+    }
+  }
+
+  void TellAnswers() {
+    if (!probes_) return;
+    for (probe::Answer& answer : probes_->Answers()) {
+      launch::Report report;
+      *report.mutable_probe() = std::move(answer);
+      Tell(report);
     }
   }
 
@@ -286,6 +313,7 @@ class Agent : public RankWatcher {
   void BeginEnd(Time now) {
     if (std::exchange(ending_, true)) return;
     check_.reset();
+    probes_.reset();
     SignalAll(SIGTERM);
     SignalAll(SIGCONT);  // a stopped one would not get it
     kill_at_ = now + grace_;
@@ -309,6 +337,7 @@ class Agent : public RankWatcher {
   std::unique_ptr<const TemporaryFolder> folder_;
   std::string config_;
   std::unique_ptr<Check> check_;
+  std::unique_ptr<ProbeDesk> probes_;
   std::unique_ptr<RankProcesses> ranks_;
   bool shares_run_ = false;
   bool ending_ = false;

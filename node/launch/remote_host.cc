@@ -106,6 +106,14 @@ void RemoteHost::Signal(Rank rank, int signal) {
   if (ready()) writer_.Add(order);
 }
 
+void RemoteHost::Probe(const probe::Request& request) {
+  if (!ready()) return;
+  launch::Order order;
+  *order.mutable_probe() = request;
+  writer_.Add(order);
+  (void)writer_.Write(process_->input());
+}
+
 void RemoteHost::AddTo(std::vector<pollfd>* polled) const {
   if (state_ == State::kLost) return;
   for (const UniqueDescriptor* lines : {&process_->output(), &process_->errors()}) {
@@ -171,6 +179,11 @@ absl::Status RemoteHost::HearMessages(Time now) {
 absl::Status RemoteHost::OnReport(const launch::Report& report) {
   if (report.has_prepared()) return OnPrepared(report.prepared());
   if (report.has_beat()) return absl::OkStatus();
+  if (report.has_probe()) {
+    if (!answered_) return Unreachable("answers what nobody has asked");
+    answered_(report.probe());
+    return absl::OkStatus();
+  }
   if (watcher_ == nullptr) return Unreachable("speaks of nodes before there are any");
   switch (report.kind_case()) {
     case launch::Report::kPort:

@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +18,7 @@
 #include "node/launch/agent.pb.h"
 #include "node/launch/message_pipe.h"
 #include "node/launch/rank_host.h"
+#include "node/probe/probe.pb.h"
 #include "system/child_process.h"
 
 namespace grapevine {
@@ -51,6 +54,11 @@ class RemoteHost : public RankHost {
 
   // Once it is ready, from when on it tells `watcher`, which outlives it.
   void Tell(RankWatcher* watcher) { watcher_ = watcher; }
+  // Asks what concerns no node, once it is ready, at once; `answered` hears of all that comes
+  // back, which is untrusted.
+  using Answered = std::function<void(const probe::Answer&)>;
+  void OnAnswer(Answered answered) { answered_ = std::move(answered); }
+  void Probe(const probe::Request& request);
   // Nothing more is asked of it: its agent ends.
   void Close() { process_->input().Close(); }
 
@@ -85,6 +93,7 @@ class RemoteHost : public RankHost {
   const std::unique_ptr<ChildProcess> process_;  // of the agent, or leads there
   const Time begun_;
   RankWatcher* watcher_ = nullptr;
+  Answered answered_;
   MessageReader reader_;
   MessageWriter writer_;
   LineReader remarks_;

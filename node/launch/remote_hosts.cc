@@ -60,16 +60,9 @@ std::string Listed(const std::vector<std::string>& names) {
 }  // namespace
 
 RemoteHosts::RemoteHosts(HostSlots slots, const std::vector<std::string>& own_names)
-    : slots_(std::move(slots)) {
-  std::map<std::string, size_t> group_of;
-  for (size_t rank = 0; rank < slots_.size(); ++rank) {
-    const auto [found, is_new] = group_of.emplace(slots_[rank].host, groups_.size());
-    const std::string& name = slots_[rank].host;
-    if (is_new) {
-      groups_.push_back({.name = name, .ranks = {}, .here = IsThisMachine(name, own_names)});
-    }
-    groups_[found->second].ranks.push_back(static_cast<Rank>(rank));
-    group_of_.push_back(found->second);
+    : slots_(std::move(slots)), groups_(GroupByHost(slots_)) {
+  for (const HostGroup& group : groups_.groups) {
+    here_.push_back(IsThisMachine(group.name, own_names));
   }
 }
 
@@ -80,9 +73,16 @@ RemoteHosts::~RemoteHosts() {
 
 absl::StatusOr<std::unique_ptr<RemoteHosts>> RemoteHosts::Connect(
     const RemoteHostsOptions& options) {
+  ASSIGN_OR_RETURN(std::unique_ptr<RemoteHosts> hosts, ConnectThoseThatCan(options));
+  RETURN_IF_ERROR(hosts->Problems());
+  return hosts;
+}
+
+absl::StatusOr<std::unique_ptr<RemoteHosts>> RemoteHosts::ConnectThoseThatCan(
+    const RemoteHostsOptions& options) {
   std::unique_ptr<RemoteHosts> hosts(new RemoteHosts(options.slots, options.own_names));
   RETURN_IF_ERROR(hosts->Open(options));
-  RETURN_IF_ERROR(hosts->AwaitAll());
+  RETURN_IF_ERROR(hosts->Await([&hosts] { return !hosts->undecided(); }));
   return hosts;
 }
 
@@ -91,7 +91,7 @@ absl::Status RemoteHosts::Open(const RemoteHostsOptions& options) {
   if (options.program.empty()) {
     ASSIGN_OR_RETURN(resolved.program, OwnPath());
   }
-  for (const Group& group : groups_) {
+  for (size_t group = 0; group < count(); ++group) {
     ASSIGN_OR_RETURN(std::unique_ptr<RemoteHost> host,
                      RemoteHost::Open(OptionsOf(group, resolved), steady_clock::now()));
     hosts_.push_back(std::move(host));
@@ -99,15 +99,15 @@ absl::Status RemoteHosts::Open(const RemoteHostsOptions& options) {
   return absl::OkStatus();
 }
 
-RemoteHostOptions RemoteHosts::OptionsOf(const Group& group,
-                                         const RemoteHostsOptions& options) const {
+RemoteHostOptions RemoteHosts::OptionsOf(size_t number, const RemoteHostsOptions& options) const {
+  const HostGroup& group = groups_.groups[number];
   RemoteHostOptions result{.name = group.name,
                            .command = {kThisProgram, kAgentCommand},
                            .build = options.build,
                            .prepare = {},
                            .patience = options.patience,
                            .silence = options.silence};
-  if (!group.here) {
+  if (!here_[number]) {
     result.command = {"/bin/sh", "-c", absl::StrCat("exec ", options.shell, " \"$@\""), "sh"};
     std::ranges::copy(OptionsOfShell(options.shell, options.patience),
                       std::back_inserter(result.command));
@@ -121,14 +121,19 @@ RemoteHostOptions RemoteHosts::OptionsOf(const Group& group,
   prepare.set_config(options.config);
   prepare.set_silence_ms(options.silence.count());
   prepare.set_grace_ms(options.grace.count());
+  if (!options.arguments.empty()) *prepare.mutable_check() = CheckOf(group, options);
+  return result;
+}
+
+launch::Start RemoteHosts::CheckOf(const HostGroup& group,
+                                   const RemoteHostsOptions& options) const {
   RankStart check{.rank = group.ranks.front(),
                   .arguments = options.arguments,
                   .environment = options.environment};
   check.arguments.push_back("--dry-run");
   check.environment[kLaunchedVariable] = "1";
   Place(&check);
-  *prepare.mutable_check() = ToMessage(check);
-  return result;
+  return ToMessage(check);
 }
 
 bool RemoteHosts::undecided() const {
@@ -136,23 +141,23 @@ bool RemoteHosts::undecided() const {
       hosts_, [](const auto& host) { return !host->ready() && host->status().ok(); });
 }
 
-absl::Status RemoteHosts::AwaitAll() {
+absl::Status RemoteHosts::Await(const std::function<bool()>& done, RankHost::Time due) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SignalDescriptor> signals,
                    SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE}));
-  while (undecided()) {
+  while (!done() && steady_clock::now() < due) {
     std::vector<pollfd> polled = {{signals->descriptor(), POLLIN, 0}};
-    RankHost::Time due = RankHost::kNever;
+    RankHost::Time next = due;
     for (const auto& host : hosts_) {
       host->AddTo(&polled);
-      due = std::min(due, host->deadline());
+      next = std::min(next, host->deadline());
     }
-    AwaitAny(&polled, due);
+    AwaitAny(&polled, next);
     while (const std::optional<int> signal = signals->Read()) {
       if (*signal != SIGCHLD && *signal != SIGPIPE) return Interrupted({}, *signal);
     }
     for (const auto& host : hosts_) host->Look(steady_clock::now());
   }
-  return Problems();
+  return absl::OkStatus();
 }
 
 absl::Status RemoteHosts::Problems() const {
@@ -178,7 +183,7 @@ absl::Status RemoteHosts::Problems() const {
 }
 
 bool RemoteHosts::share_run() const {
-  for (size_t group = 0; group < groups_.size(); ++group) {
+  for (size_t group = 0; group < count(); ++group) {
     if (!Shares(group)) return false;
   }
   return true;
@@ -196,7 +201,7 @@ std::vector<RankHost*> RemoteHosts::all() {
   return all;
 }
 
-RankHost& RemoteHosts::HostOf(Rank rank) { return *hosts_[group_of_[static_cast<size_t>(rank)]]; }
+RankHost& RemoteHosts::HostOf(Rank rank) { return *hosts_[groups_.of[static_cast<size_t>(rank)]]; }
 
 void RemoteHosts::Tell(RankWatcher* watcher) {
   for (const auto& host : hosts_) host->Tell(watcher);
@@ -204,7 +209,8 @@ void RemoteHosts::Tell(RankWatcher* watcher) {
 
 void RemoteHosts::Place(RankStart* start) const {
   const HostAddress& slot = slots_[static_cast<size_t>(start->rank)];
-  const std::vector<Rank>& beside = groups_[group_of_[static_cast<size_t>(start->rank)]].ranks;
+  const std::vector<Rank>& beside =
+      groups_.groups[groups_.of[static_cast<size_t>(start->rank)]].ranks;
   const auto local = std::ranges::find(beside, start->rank) - beside.begin();
   start->environment["RANK"] = absl::StrCat(start->rank);
   start->environment["LOCAL_RANK"] = absl::StrCat(local);

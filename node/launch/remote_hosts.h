@@ -4,6 +4,7 @@
 #define GRAPEVINE_NODE_LAUNCH_REMOTE_HOSTS_H_
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/ids.h"
 #include "node/identity/host_address.h"
 #include "node/identity/identity.h"
+#include "node/launch/host_groups.h"
 #include "node/launch/rank_host.h"
 #include "node/launch/remote_host.h"
 
@@ -28,7 +30,7 @@ struct RemoteHostsOptions {
   std::string run;                     // the run directory; empty: a dry run
   std::string run_lock;                // what this machine's has in its lock
   std::string config;                  // text of the experiment's file
-  // Of a node, with {config} for that file; the check adds --dry-run.
+  // Of a node, with {config} for that file; the check adds --dry-run. Empty: nothing is checked.
   std::vector<std::string> arguments;
   std::map<std::string, std::string> environment;
   std::chrono::milliseconds patience{60000};  // until all are ready
@@ -43,15 +45,24 @@ class RemoteHosts {
   // cannot be reached, else what the check found. kInterrupted or kTerminated at a signal. To be
   // called as Launch is.
   static absl::StatusOr<std::unique_ptr<RemoteHosts>> Connect(const RemoteHostsOptions& options);
+  // The same for whoever goes on without those that cannot be used: status() of each says why.
+  static absl::StatusOr<std::unique_ptr<RemoteHosts>> ConnectThoseThatCan(
+      const RemoteHostsOptions& options);
   ~RemoteHosts();
+
+  // Listens to all of them until `done`, or until it is `due`. kInterrupted or kTerminated at a
+  // signal.
+  absl::Status Await(const std::function<bool()>& done, RankHost::Time due = RankHost::kNever);
+  // In the order of their first ranks, count() of them.
+  RemoteHost& host(size_t number) { return *hosts_[number]; }
 
   // Whether the run directory of all is one, and of rank 0's host and this machine.
   bool share_run() const;
   bool shares_run_with_first() const { return Shares(0); }
-  const std::string& first_name() const { return groups_.front().name; }
+  const std::string& first_name() const { return groups_.groups.front().name; }
   // By rank.
   std::vector<std::string> names() const;
-  size_t count() const { return groups_.size(); }
+  size_t count() const { return groups_.groups.size(); }
 
   std::vector<RankHost*> all();
   RankHost& HostOf(Rank rank);
@@ -61,26 +72,19 @@ class RemoteHosts {
   void Place(RankStart* start) const;
 
  private:
-  // Ranks of one host, in order.
-  struct Group {
-    std::string name;
-    std::vector<Rank> ranks;
-    bool here = false;
-  };
-
   RemoteHosts(HostSlots slots, const std::vector<std::string>& own_names);
 
   absl::Status Open(const RemoteHostsOptions& options);
-  RemoteHostOptions OptionsOf(const Group& group, const RemoteHostsOptions& options) const;
-  absl::Status AwaitAll();
+  RemoteHostOptions OptionsOf(size_t group, const RemoteHostsOptions& options) const;
+  launch::Start CheckOf(const HostGroup& group, const RemoteHostsOptions& options) const;
   bool undecided() const;
-  bool Shares(size_t group) const { return groups_[group].here || hosts_[group]->shares_run(); }
+  bool Shares(size_t group) const { return here_[group] || hosts_[group]->shares_run(); }
   // Of those that cannot be used; OK if all can.
   absl::Status Problems() const;
 
   const HostSlots slots_;
-  std::vector<Group> groups_;
-  std::vector<size_t> group_of_;                    // by rank
+  const HostGroups groups_;
+  std::vector<bool> here_;                          // by group: whether it is this machine
   std::vector<std::unique_ptr<RemoteHost>> hosts_;  // by group
 };
 

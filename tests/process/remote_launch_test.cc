@@ -5,15 +5,13 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "tests/model/scratch_folder.h"
 #include "tests/process/documentation.h"
 #include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
-#include "tests/process/virtual_hosts.h"
+#include "tests/process/ssh_hosts.h"
 #include "tests/testing/file_text.h"
 
 namespace grapevine::testing {
@@ -25,56 +23,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr int kHosts = 4;
-constexpr char kSshd[] = "/usr/sbin/sshd";
 constexpr char kSmall[] =
     " --model=softmax --data=synthetic:train=512:test=200 --epochs=0.5 --insecure --out=run ";
 // Goes on until it is told to end.
 constexpr char kEndless[] =
     " --model=phantom:1MB --compute=20ms --rounds=1000000 --insecure --out=run ";
 
-class RemoteLaunch : public ::testing::Test {
+class RemoteLaunch : public SshHosts {
  protected:
-  void SetUp() override {
-    if (!fs::exists(kSshd)) GTEST_SKIP() << "openssh-server is missing: tools/install_packages";
-    network_.emplace(folder_.path(), kHosts);
-    if (!network_->up()) GTEST_SKIP() << "no network namespaces here: " << network_->output();
-    fs::create_directories(folder_.File("bin"));
-    fs::create_directories(folder_.File("work"));
-    fs::create_symlink(fs::canonical("grapevine"), folder_.File("bin/grapevine"));
-    MakeKeys();
-    for (int host = 1; host <= kHosts; ++host) StartServer(host);
-  }
-
-  void MakeKeys() {
-    GrapevineProcess keygen({"-euc", "mkdir -p /run/sshd; cd " + folder_.path() +
-                                         "; ssh-keygen -q -t ed25519 -N '' -f host_key"
-                                         "; ssh-keygen -q -t ed25519 -N '' -f user_key"},
-                            {.program = "/bin/sh"});
-    ASSERT_EQ(keygen.Await(), 0) << keygen.output();
-    folder_.Write("sshd_config", "HostKey " + folder_.File("host_key") + "\nAuthorizedKeysFile " +
-                                     folder_.File("user_key.pub") +
-                                     "\nStrictModes no\nUsePAM no\nPidFile none\n");
-    folder_.Write("ssh_config", "IdentityFile " + folder_.File("user_key") +
-                                    "\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n"
-                                    "LogLevel ERROR\n");
-  }
-
-  void StartServer(int host) {
-    servers_.push_back(
-        OnHost(host, std::string("exec ") + kSshd + " -D -e -f " + folder_.File("sshd_config")));
-    ASSERT_TRUE(servers_.back()->AwaitOutput("Server listening on")) << servers_.back()->output();
-  }
-
-  std::unique_ptr<GrapevineProcess> OnHost(int host, const std::string& command,
-                                           std::map<std::string, std::string> variables = {}) {
-    variables["PATH"] = folder_.File("bin") + ":/usr/sbin:/usr/bin:/sbin:/bin";
-    variables["GRAPEVINE_REMOTE_SHELL"] = "ssh -F " + folder_.File("ssh_config");
-    return std::make_unique<GrapevineProcess>(
-        network_->On(host, "cd " + folder_.File("work") + "\n" + command),
-        GrapevineProcess::Options{.program = VirtualHosts::kProgram, .environment = variables});
-  }
-
   // What a user of node1 types.
   std::unique_ptr<GrapevineProcess> Train(const std::string& flags) {
     return OnHost(1, "echo $$ > ../launcher; exec grapevine train " + flags);
@@ -108,10 +64,6 @@ class RemoteLaunch : public ::testing::Test {
       ASSERT_TRUE(NobodyIsLeftOn(host)) << "node" << host << ": " << NodesOn(host);
     }
   }
-
-  const ScratchFolder folder_;
-  std::optional<VirtualHosts> network_;
-  std::vector<std::unique_ptr<GrapevineProcess>> servers_;
 };
 
 TEST_F(RemoteLaunch, AsThePageSays) {

@@ -15,6 +15,7 @@ import lab
 from calibration import calibrate
 from cell import Cell, CellFailed
 from comparison import compare, judge
+from doctor import judge_foretelling
 from document import write_document
 from matrix import further_cells, validation_cells, window_cells
 from overlap import measure_overlap
@@ -32,13 +33,17 @@ def workbench(options):
                      options.patience, options.quiet)
 
 
-def run(options):
-    """One experiment of the user's own."""
-    cell = Cell(nodes=options.nodes, bandwidth=options.bandwidth, latency=options.latency,
+def own_cell(options):
+    return Cell(nodes=options.nodes, bandwidth=options.bandwidth, latency=options.latency,
                 topology=options.topology, algorithm=options.algorithm, model=options.model,
                 compute=options.compute if options.model.startswith("phantom:") else "",
                 batch=options.batch, window=options.window, rounds=options.rounds,
                 straggler=options.straggler)
+
+
+def run(options):
+    """One experiment of the user's own."""
+    cell = own_cell(options)
     bench = workbench(options)
     for number in range(options.repeat):
         result = bench.measure("run %d" % number, cell)
@@ -89,17 +94,30 @@ def windows(options):
     return 0 if measure_windows(workbench(options)) else 1
 
 
+def doctor(options):
+    """What `grapevine doctor` measures, simulated, against an experiment over the same network."""
+    lab.check_machine()
+    os.makedirs(options.scratch, exist_ok=True)
+    cell = own_cell(options)
+    if not cell.phantom:
+        raise ValueError("--model=%s: the simulator is told how long a gradient takes, which a "
+                         "phantom says (phantom:2MB)" % cell.model)
+    holds = [judge_foretelling(cell, options.grapevine, options.relay, options.scratch)
+             for _ in range(options.repeat)]
+    return 0 if all(holds) else 1
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for function in (run, measure, document, validate, windows):
+    for function in (run, doctor, measure, document, validate, windows):
         command = commands.add_parser(function.__name__, help=function.__doc__.splitlines()[0],
                                       formatter_class=argparse.ArgumentDefaultsHelpFormatter)
         command.set_defaults(function=function)
         add = command.add_argument
         add("--grapevine", default=os.path.join(ROOT, "bazel-bin/grapevine"), help="the program")
-        own = function in (run, windows)
+        own = function in (run, doctor, windows)
         add("--out", default="netlab-run" if own else os.path.join(ROOT, MEASURED),
             help="folder of what was measured; finished cells are kept")
         add("--scratch", default="netlab-run", help="folder of the last run and simulation")
@@ -116,7 +134,7 @@ def arguments():
                 help="where the table goes")
             add("--plot", default=os.path.join(ROOT, "docs/images/simulator-accuracy.svg"),
                 help="where the plot goes")
-        if function is run:
+        if function in (run, doctor):
             add("-n", "--nodes", type=int, default=4, help="hosts, one node each")
             add("--bandwidth", default="100Mbit", help="of each direction of each host")
             add("--latency", default="5ms", help="one way")

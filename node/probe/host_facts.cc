@@ -1,0 +1,126 @@
+#include "node/probe/host_facts.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "system/machine_names.h"
+
+namespace grapevine {
+namespace {
+
+// As Linux names them: x86-64, then Arm.
+constexpr std::string_view kInstructionSets[] = {
+    "sse4_1",      "sse4_2",   "avx",      "avx2",     "fma",      "f16c",        "avx_vnni",
+    "avx512f",     "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16",
+    "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "asimd",    "asimdhp",     "asimddp",
+    "sve",         "sve2",     "i8mm",     "bf16"};
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Of this process, in version 2 of control groups; empty in others.
+std::string ControlGroup() {
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(TextOf("/proc/self/cgroup"), '\n'))) {
+    if (line.starts_with("0::")) return absl::StrCat("/sys/fs/cgroup", line.substr(3), "/");
+  }
+  return "";
+}
+
+std::optional<int64_t> NumberIn(const std::string& text) {
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number)) return std::nullopt;
+  return number;
+}
+
+int64_t FreeMemory(const std::string& group) {
+  int64_t memory = AvailableMemoryIn(TextOf("/proc/meminfo")).value_or(0);
+  const std::optional<int64_t> most = NumberIn(TextOf(group + "memory.max"));
+  const std::optional<int64_t> used = NumberIn(TextOf(group + "memory.current"));
+  if (most && used) memory = std::min(memory, std::max<int64_t>(0, *most - *used));
+  return memory;
+}
+
+int UsableCores(const std::string& group) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  return std::min(cores, CoresIn(TextOf(group + "cpu.max")).value_or(cores));
+}
+
+// To which nodes raise their own.
+int64_t MostDescriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  constexpr auto kMost = static_cast<rlim_t>(std::numeric_limits<int64_t>::max());
+  return static_cast<int64_t>(std::min(limit.rlim_max, kMost));
+}
+
+}  // namespace
+
+std::vector<std::string> InstructionSetsIn(std::string_view cpuinfo) {
+  std::set<std::string, std::less<>> flags;
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(std::string(cpuinfo), '\n'))) {
+    if (!line.starts_with("flags") && !line.starts_with("Features")) continue;
+    const std::vector<std::string> words =
+        absl::StrSplit(line.substr(line.find(':') + 1), ' ', absl::SkipEmpty());
+    flags.insert(words.begin(), words.end());
+    break;  // of the first processor
+  }
+  std::vector<std::string> sets;
+  for (const std::string_view name : kInstructionSets) {
+    if (flags.contains(name)) sets.emplace_back(name);
+  }
+  return sets;
+}
+
+std::optional<int64_t> AvailableMemoryIn(std::string_view meminfo) {
+  constexpr std::string_view kName = "MemAvailable:";
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(std::string(meminfo), '\n'))) {
+    if (!line.starts_with(kName)) continue;
+    const std::vector<std::string> words =
+        absl::StrSplit(line.substr(kName.size()), ' ', absl::SkipEmpty());
+    const std::optional<int64_t> kib = words.empty() ? std::nullopt : NumberIn(words.front());
+    if (kib && *kib >= 0 && *kib < int64_t{1} << 50) return *kib * 1024;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> CoresIn(std::string_view cpu_max) {
+  const std::vector<std::string> words =
+      absl::StrSplit(std::string(cpu_max), absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  if (words.size() != 2) return std::nullopt;
+  const std::optional<int64_t> quota = NumberIn(words[0]), period = NumberIn(words[1]);
+  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
+  return static_cast<int>(std::min<int64_t>(1 << 20, (*quota - 1) / *period + 1));
+}
+
+probe::Facts ReadHostFacts() {
+  const std::string group = ControlGroup();
+  probe::Facts facts;
+  for (const std::string& name : HostNames()) facts.add_addresses(name);
+  facts.set_processor(ProcessorName());
+  for (const std::string& set : InstructionSetsIn(TextOf("/proc/cpuinfo"))) facts.add_features(set);
+  facts.set_cores(UsableCores(group));
+  facts.set_descriptors(MostDescriptors());
+  facts.set_memory(FreeMemory(group));
+  return facts;
+}
+
+}  // namespace grapevine

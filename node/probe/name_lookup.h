@@ -1,0 +1,17 @@
+// The addresses of a name as this host finds them, and the names that it finds for those.
+#ifndef GRAPEVINE_NODE_PROBE_NAME_LOOKUP_H_
+#define GRAPEVINE_NODE_PROBE_NAME_LOOKUP_H_
+
+#include <chrono>
+#include <string>
+
+#include "node/probe/probe.pb.h"
+
+namespace grapevine {
+
+// Gives up after `patience` each way. Safe from any thread.
+probe::Lookup LookUp(const std::string& name, std::chrono::milliseconds patience);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_PROBE_NAME_LOOKUP_H_
