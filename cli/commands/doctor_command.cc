@@ -257,14 +257,17 @@ absl::Status Examine(ResolvedConfig& resolved, const DoctorOptions& options, boo
   RETURN_IF_ERROR(survey.status());
   const std::vector<Finding> findings = FindingsOf(*survey, needs);
   std::cout << (json ? DoctorJson(*survey, findings) : DoctorText(*survey, findings)) << std::flush;
-  RETURN_IF_ERROR(Conclude(findings));
+  const absl::Status conclusion = Conclude(findings);
   if (network) {
-    RETURN_IF_ERROR(WriteNetwork(*survey, *std::move(network)));
+    const absl::Status written = WriteNetwork(*survey, *std::move(network));
+    // Where hosts do not reach each other, that is why there is no file.
+    RETURN_IF_ERROR(conclusion.ok() ? written : conclusion);
     if (!json) {
       std::cout << "\nto simulate it: grapevine sim -n " << config.nodes()
                 << " --network=file:" << options.network_out << PlacementFlag(hosts) << "\n";
     }
   }
+  RETURN_IF_ERROR(conclusion);
   return FlushStandardOutput();
 }
 

@@ -28,6 +28,8 @@ constexpr int kClockSamples = 9;
 constexpr size_t kMostAtOnce = 32;
 // What ssh and a busy machine may take, on top of what is asked.
 constexpr milliseconds kSlack{10000};
+// Until all names are looked up.
+constexpr milliseconds kMostLookups{60000};
 // Of addresses that a name has, each of which is tried.
 constexpr int kMostTries = 4;
 // While all edges are in use, it takes longer until each has its share.
@@ -129,8 +131,8 @@ class Surveyor {
       }
       asked[host] = inquiry_.Ask(host, request);
     }
-    const auto names = static_cast<int>(survey_.hosts.size());
-    RETURN_IF_ERROR(inquiry_.Await(2 * names * options_.patience + kSlack));
+    const auto names = static_cast<int64_t>(survey_.hosts.size());
+    RETURN_IF_ERROR(inquiry_.Await(std::min(2 * names * options_.patience, kMostLookups) + kSlack));
     for (const auto& [host, id] : asked) {
       const probe::Answer* answer = inquiry_.AnswerTo(id);
       if (answer != nullptr && answer->has_facts()) survey_.hosts[host].facts = answer->facts();

@@ -23,6 +23,8 @@ using std::chrono::nanoseconds;
 
 constexpr size_t kMostText = 400;
 constexpr size_t kMostNames = 4;
+// Of what a host says, which may be anything.
+constexpr int kMostAddresses = 16;
 
 // From which clocks that differ are worth a word, and from which certificates seem to be of
 // another time.
@@ -189,7 +191,7 @@ class Judge {
                          kRemedy);
     }
     // A host may find itself as it likes; and not all that it has may be known here.
-    if (host == to || !survey_.hosts[to].facts) return;
+    if (host == to || !survey_.hosts[to].facts || IsLoopback(NameOf(to))) return;
     for (const std::string& address : lookup.addresses()) {
       if (IsLoopback(address)) {
         return check->Fail(host, absl::StrCat("takes itself for ", NameOf(to), " (", address, ")"),
@@ -227,7 +229,8 @@ class Judge {
       const auto count = std::min<size_t>(survey_.hosts.size(), facts.lookups_size());
       for (size_t to = 0; to < count; ++to) {
         const probe::Lookup& lookup = facts.lookups(static_cast<int>(to));
-        for (int i = 0; i < std::min(lookup.addresses_size(), lookup.names_size()); ++i) {
+        const int known = std::min(lookup.addresses_size(), lookup.names_size());
+        for (int i = 0; i < std::min(known, kMostAddresses); ++i) {
           CheckBack(host, to, lookup.addresses(i), lookup.names(i), &check);
         }
       }
@@ -377,31 +380,38 @@ class Judge {
   void Certificates() {
     Check check("certificates", survey_);
     std::vector<PemFile> authorities;
-    ForEachKnown([&](size_t host, const SurveyedHost&, const probe::Facts& facts) {
-      for (const probe::Certificate& one : facts.certificates()) {
-        if (!one.authority().empty()) {
-          authorities.push_back({absl::StrCat("the --tls-ca of ", NameOf(host)), one.authority()});
-        }
-      }
+    ForEachCertificate([&](size_t host, Rank, const probe::Certificate& one) {
+      if (one.authority().empty()) return;
+      authorities.push_back({absl::StrCat("the --tls-ca of ", NameOf(host)), one.authority()});
     });
     // Mostly they have the same.
     std::ranges::stable_sort(authorities, {}, &PemFile::text);
     const auto same = std::ranges::unique(authorities, {}, &PemFile::text);
     authorities.erase(same.begin(), same.end());
-    ForEachKnown([&](size_t host, const SurveyedHost&, const probe::Facts& facts) {
-      for (const probe::Certificate& one : facts.certificates()) {
-        CheckOne(host, one, authorities, &check);
-      }
+    ForEachCertificate([&](size_t host, Rank rank, const probe::Certificate& one) {
+      CheckOne(host, rank, one, authorities, &check);
     });
     check.AppendTo(&findings_, "signed by one authority, valid, and with the right names");
   }
 
-  void CheckOne(size_t host, const probe::Certificate& one, const std::vector<PemFile>& authorities,
-                Check* check) const {
+  // Of each rank; an empty one where a host has said nothing of it.
+  template <typename Body>
+  void ForEachCertificate(const Body& body) const {
+    ForEachKnown([&](size_t host, const SurveyedHost& one, const probe::Facts& facts) {
+      for (size_t i = 0; i < one.ranks.size(); ++i) {
+        const bool said = static_cast<int>(i) < facts.certificates_size();
+        body(host, one.ranks[i],
+             said ? facts.certificates(static_cast<int>(i)) : probe::Certificate());
+      }
+    });
+  }
+
+  void CheckOne(size_t host, Rank rank, const probe::Certificate& one,
+                const std::vector<PemFile>& authorities, Check* check) const {
     constexpr char kRemedy[] = "docs/cluster.md shows how to make them";
     if (!one.problem().empty()) return check->Fail(host, one.problem(), kRemedy);
     if (!one.warning().empty()) check->Warn(host, one.warning(), kRemedy);
-    const PemFile chain{.name = absl::StrCat("the certificate of rank ", one.rank()),
+    const PemFile chain{.name = absl::StrCat("the certificate of rank ", rank),
                         .text = one.chain()};
     absl::Status status;
     for (const PemFile& authority : authorities) {
@@ -410,7 +420,7 @@ class Judge {
             absl::StrCat(chain.name, " is not signed by ", authority.name)));
       }
     }
-    status.Update(needs_.names.given() ? CheckRankName(chain, needs_.names, one.rank())
+    status.Update(needs_.names.given() ? CheckRankName(chain, needs_.names, rank)
                                        : CheckHostName(chain, NameOf(host)));
     if (!status.ok()) check->Fail(host, std::string(status.message()), kRemedy);
   }

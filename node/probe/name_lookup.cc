@@ -19,6 +19,8 @@ using std::chrono::steady_clock;
 
 // Of one name; more are of no use.
 constexpr size_t kMostAddresses = 16;
+constexpr char kNoServer[] = "no name server answers";
+constexpr int kMostSilent = 4;
 
 // Empty: none.
 std::string NameOfAddress(const std::string& address) {
@@ -43,7 +45,7 @@ probe::Lookup LookUp(const std::string& name, milliseconds patience) {
   const bool in_time = bounded.Run([found, name] { *found = AddressesOfName(name); },
                                    steady_clock::now() + patience);
   if (!in_time || !found->ok()) {
-    lookup.set_problem(in_time ? std::string(found->status().message()) : "no name server answers");
+    lookup.set_problem(in_time ? std::string(found->status().message()) : kNoServer);
     return lookup;
   }
   const size_t count = std::min((*found)->size(), kMostAddresses);
@@ -59,6 +61,20 @@ probe::Lookup LookUp(const std::string& name, milliseconds patience) {
     lookup.add_names(known ? (*back)[i] : "");
   }
   return lookup;
+}
+
+void LookUpAll(const google::protobuf::RepeatedPtrField<std::string>& names, milliseconds patience,
+               const std::function<bool()>& stopped, probe::Facts* facts) {
+  int silent = 0;
+  for (const std::string& name : names) {
+    probe::Lookup& lookup = *facts->add_lookups();
+    if (silent >= kMostSilent || stopped()) {
+      lookup.set_problem(kNoServer);
+      continue;
+    }
+    lookup = LookUp(name, patience);
+    silent = lookup.problem() == kNoServer ? silent + 1 : 0;
+  }
 }
 
 }  // namespace grapevine

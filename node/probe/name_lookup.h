@@ -3,6 +3,7 @@
 #define GRAPEVINE_NODE_PROBE_NAME_LOOKUP_H_
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "node/probe/probe.pb.h"
@@ -11,6 +12,12 @@ namespace grapevine {
 
 // Gives up after `patience` each way. Safe from any thread.
 probe::Lookup LookUp(const std::string& name, std::chrono::milliseconds patience);
+
+// Of each of them, in their order, into `facts`. Where four in a row get no answer, the others are
+// not asked for; nor once `stopped`.
+void LookUpAll(const google::protobuf::RepeatedPtrField<std::string>& names,
+               std::chrono::milliseconds patience, const std::function<bool()>& stopped,
+               probe::Facts* facts);
 
 }  // namespace grapevine
 

@@ -1,5 +1,6 @@
 #include "node/probe/probe_desk.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -54,14 +55,18 @@ absl::Status AddCertificate(const probe::TlsFiles& files, probe::Certificate* ce
   return absl::OkStatus();
 }
 
-probe::Facts Inspect(const probe::Inspect& inspect) {
+probe::Facts Inspect(const probe::Inspect& inspect, int stop) {
   std::error_code error;
   std::filesystem::current_path(inspect.folder(), error);
   probe::Facts facts = ReadHostFacts();
   if (error) facts.set_folder_problem(error.message());
   const milliseconds patience =
       std::clamp(milliseconds(inspect.patience_ms()), milliseconds(1), kLongestProbe);
-  for (const std::string& name : inspect.names()) *facts.add_lookups() = LookUp(name, patience);
+  const auto stopped = [stop] {
+    pollfd polled{stop, POLLIN, 0};
+    return poll(&polled, 1, 0) > 0;
+  };
+  LookUpAll(inspect.names(), patience, stopped, &facts);
   for (const probe::TlsFiles& files : inspect.tls()) {
     probe::Certificate* certificate = facts.add_certificates();
     certificate->set_rank(files.rank());
@@ -97,8 +102,8 @@ void ProbeDesk::Take(const probe::Request& request) {
     case probe::Request::kOpen:
       return OpenDoor(request.open(), std::move(answer));
     case probe::Request::kInspect:
-      return Begin(std::move(answer), [inspect = request.inspect()](probe::Answer* done) {
-        *done->mutable_facts() = Inspect(inspect);
+      return Begin(std::move(answer), [this, inspect = request.inspect()](probe::Answer* done) {
+        *done->mutable_facts() = Inspect(inspect, stop_.get());
       });
     case probe::Request::kReach:
       if (door_ == nullptr) return;  // it would have no token

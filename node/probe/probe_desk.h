@@ -36,7 +36,7 @@ class ProbeDesk {
   int descriptor() const { return ready_.get(); }
   std::vector<probe::Answer> Answers();
 
-  static constexpr size_t kMostJobs = 128;
+  static constexpr size_t kMostJobs = 1024;
 
  private:
   // A thread, and whether it is done.

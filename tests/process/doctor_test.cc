@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/process/documentation.h"
 #include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/process/ssh_hosts.h"
@@ -22,12 +23,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kAll[] = "-H node1,node2,node3,node4 ";
+constexpr char kAll[] = "-H node1,node2,node3,node4 --measure-time=200ms ";
 
 class Doctor : public SshHosts {
  protected:
   std::unique_ptr<GrapevineProcess> Examine(const std::string& flags) {
-    return OnHost(1, "exec grapevine doctor --measure-time=200ms " + flags);
+    return OnHost(1, "exec grapevine doctor " + flags);
   }
   // What it says of them, as JSON.
   Json Examined(const std::string& flags, int code) {
@@ -57,12 +58,23 @@ class Doctor : public SshHosts {
   }
 };
 
+TEST_F(Doctor, AsThePageSays) {
+  const auto blocks = Blocks("docs/cluster.md", "## Before a run: `grapevine doctor`", "sh");
+  ASSERT_EQ(blocks.size(), 1u);
+  const auto commands = Commands(blocks.front());
+  ASSERT_EQ(commands.size(), 1u);
+  const auto doctor = OnHost(1, commands.front().command);
+  EXPECT_EQ(doctor->Await(), 0) << doctor->output();
+  EXPECT_THAT(doctor->output(), HasSubstr("24 connections between all hosts"));
+  EXPECT_TRUE(fs::exists(folder_.File("work/lab.textproto")));
+}
+
 TEST_F(Doctor, HostsThatAreWellAndTheirNetworkForTheSimulator) {
   const auto text = Examine(std::string(kAll) + "--network-out=net.textproto --model=phantom:1MB");
   EXPECT_EQ(text->Await(), 0) << text->output();
   EXPECT_THAT(text->output(),
               AllOf(HasSubstr("12 connections between all hosts"), HasSubstr("MTU 1500"),
-                    HasSubstr("12 directions"), Not(HasSubstr("failed")),
+                    HasSubstr("node4  node3"), Not(HasSubstr("failed")),
                     HasSubstr("grapevine sim -n 4 --network=file:net.textproto\n")));
   const auto sim = OnHost(1,
                           "grapevine sim -n 4 --network=file:net.textproto --model=phantom:1MB "
@@ -72,11 +84,12 @@ TEST_F(Doctor, HostsThatAreWellAndTheirNetworkForTheSimulator) {
 }
 
 TEST_F(Doctor, SeveralRanksOnAHostAndAGraph) {
-  const auto doctor =
-      Examine("-H node1:2,node2:2,node3:2,node4:2 --topology=ring --network-out=net.textproto");
+  const auto doctor = Examine(
+      "-H node1:2,node2:2,node3:2,node4:2 --topology=ring --measure-time=200ms "
+      "--network-out=net.textproto");
   EXPECT_EQ(doctor->Await(), 0) << doctor->output();
   // From each host to the next and back, and within each.
-  EXPECT_THAT(doctor->output(), AllOf(HasSubstr("24 connections"), HasSubstr("12 directions"),
+  EXPECT_THAT(doctor->output(), AllOf(HasSubstr("24 connections"), HasSubstr("node4  node4"),
                                       HasSubstr(" --placement=order:per-host=2\n")));
   EXPECT_THAT(FileText(folder_.File("work/net.textproto")),
               AllOf(HasSubstr("loopback:"), HasSubstr("\"node1:out\""),
@@ -115,7 +128,8 @@ TEST_F(Doctor, AHostThatCannotBeAskedKeepsNobodyElseFromIt) {
       folder_.Write("bin/other", "#!/bin/sh\necho 'grapevine-agent 0.0 (x)'\n");
   fs::permissions(other, fs::perms::owner_all);
   servers_[1].reset();  // node2's
-  const Json examined = Examined("-H node1,node2,node3 --remote-program=" + other, kRendezvous);
+  const Json examined =
+      Examined("-H node1,node2,node3 --measure-time=0s --remote-program=" + other, kRendezvous);
   EXPECT_THAT(Of("hosts", examined),
               AllOf(HasSubstr("failed node2: cannot be reached (exit code 255)"),
                     HasSubstr("failed node3: has Grapevine 0.0 (x)")));
@@ -142,7 +156,7 @@ TEST_F(Doctor, CertificatesAndThoseOfAnotherRun) {
                            "other run-17 2 && cp tls/node-0.pem tls/node-0.key other");
   ASSERT_EQ(make->Await(), 0) << make->output();
   const auto flags = [](const std::string& folder, const std::string& run) {
-    return "-H node1,node2 --tls-ca=" + folder + "/ca.pem --tls-cert=" + folder +
+    return "-H node1,node2 --measure-time=0s --tls-ca=" + folder + "/ca.pem --tls-cert=" + folder +
            "/node-{rank}.pem --tls-key=" + folder + "/node-{rank}.key --tls-identity=" + run;
   };
   EXPECT_THAT(Of("certificates", Examined(flags("tls", "run-17"), 0)), HasSubstr("ok all 2 hosts"));
@@ -177,19 +191,23 @@ TEST(DoctorAlone, AModelThatDoesNotFitIsRefused) {
 }
 
 TEST(DoctorAlone, WrongFlags) {
-  const auto refused = [](const std::string& flag) {
+  const auto refused = [](const std::string& flag, const std::string& why) {
     GrapevineProcess doctor({"doctor", flag});
     EXPECT_EQ(doctor.Await(), kUsage) << doctor.output();
-    EXPECT_THAT(doctor.output(), HasSubstr(flag.substr(0, flag.find('='))));
+    EXPECT_THAT(doctor.output(), AllOf(HasSubstr("grapevine doctor: "), HasSubstr(why)));
   };
-  refused("--measure-time=31s");
-  refused("--measure-time=-1s");
-  refused("--measure-time=fast");
-  refused("--network-out=-");
-  refused("--topology=blob");
-  refused("--hosts=node1:0");
-  refused("--tls-ca=ca.pem");
-  refused("--rounds=3");
+  refused("--measure-time=31s", "--measure-time=31s: must be whole milliseconds, at most 30s");
+  refused("--measure-time=-1s", "it is negative");
+  refused("--measure-time=fast", "--measure-time=fast: ");
+  refused("--network-out=-", "name a file");
+  refused("--topology=blob", "--topology=blob: unknown topology");
+  refused("--hosts=node1:0", "neither a port nor slots may be 0");
+  refused("--hosts=127.0.0.1,node2", "name this machine as the others reach it");
+  refused("--tls-ca=ca.pem", "give all three");
+  refused("--rounds=3", "unknown flag --rounds");
+  GrapevineProcess nothing({"doctor", "--measure-time=0s", "--network-out=net.textproto"});
+  EXPECT_EQ(nothing.Await(), kUsage);
+  EXPECT_THAT(nothing.output(), HasSubstr("--network-out has nothing to write"));
 }
 
 TEST(DoctorAlone, HelpSaysWhatItWrites) {

@@ -37,8 +37,11 @@ def run_on_first(lab, arguments):
     return output
 
 
-def foretell(cell, grapevine, relay, scratch):
-    """Seconds a round: measured, and simulated over the network that was measured before."""
+def foretell(cell, slow, grapevine, relay, scratch):
+    """Seconds a round: measured, and simulated over the network that was measured before.
+
+    slow: what the last host may send, as a text; empty: as much as the others.
+    """
     grapevine = os.path.abspath(grapevine)
     file = os.path.abspath(os.path.join(scratch, "doctor-network.textproto"))
     run, simulated = (os.path.abspath(os.path.join(scratch, name))
@@ -48,6 +51,8 @@ def foretell(cell, grapevine, relay, scratch):
     cell.steady_rounds()
     with network.Lab(relay, cell.nodes, bits_per_second(cell.bandwidth),
                      round(seconds(cell.latency) * 1e6)) as lab:
+        if slow:
+            lab.limit(cell.nodes - 1, bits_per_second(slow))
         hosts = ["--hosts=" + ",".join(network.address(rank) for rank in range(cell.nodes)),
                  "--insecure", "--remote-shell=" + write_shell(scratch)]
         print(run_on_first(lab, [grapevine, "doctor", "--topology=" + cell.topology,
@@ -62,10 +67,10 @@ def foretell(cell, grapevine, relay, scratch):
     return step_of_run(cell, run), step_of_run(cell, simulated)
 
 
-def judge_foretelling(cell, grapevine, relay, scratch):
+def judge_foretelling(cell, slow, grapevine, relay, scratch):
     """Prints a line; whether the gate holds."""
-    measured, predicted = foretell(cell, grapevine, relay, scratch)
+    measured, predicted = foretell(cell, slow, grapevine, relay, scratch)
     error = predicted / measured - 1
-    print("%s: measured %.1f ms a round, predicted %.1f ms, %+.1f %% (gate: %.0f %%)" % (
-        cell.label(), measured * 1e3, predicted * 1e3, error * 100, GATE * 100))
+    print("%s%s: measured %.1f ms a round, predicted %.1f ms, %+.1f %% (gate: %.0f %%)" % (
+        cell.label(), ", one host sends at " + slow if slow else "", measured * 1e3, predicted * 1e3, error * 100, GATE * 100))
     return abs(error) <= GATE

@@ -152,9 +152,14 @@ class Lab:
         command("ip", "-n", name, "route", "replace", SUBNET + "0/24", "dev", name,
                 "src", address(rank), "congctl", self.congestion_control)
         if self.bandwidth > 0:
-            burst = max(2 * FRAME_BYTES, self.bandwidth // 8 // 4000)
-            command("tc", "-n", name, "qdisc", "add", "dev", name, "root", "tbf",
-                    "rate", "%dbit" % self.bandwidth, "burst", str(burst), "limit", "4000000")
+            self.limit(rank, self.bandwidth)
+
+    def limit(self, rank, bandwidth):
+        """What a host may send, bits per second, from now on."""
+        name = PREFIX + str(rank)
+        burst = max(2 * FRAME_BYTES, bandwidth // 8 // 4000)
+        command("tc", "-n", name, "qdisc", "replace", "dev", name, "root", "tbf",
+                "rate", "%dbit" % bandwidth, "burst", str(burst), "limit", "4000000")
 
     def start(self, rank, arguments, environment=None, **options):
         """Starts a process on a host; it ends with the lab at the latest."""

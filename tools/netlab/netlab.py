@@ -102,7 +102,7 @@ def doctor(options):
     if not cell.phantom:
         raise ValueError("--model=%s: the simulator is told how long a gradient takes, which a "
                          "phantom says (phantom:2MB)" % cell.model)
-    holds = [judge_foretelling(cell, options.grapevine, options.relay, options.scratch)
+    holds = [judge_foretelling(cell, options.slow, options.grapevine, options.relay, options.scratch)
              for _ in range(options.repeat)]
     return 0 if all(holds) else 1
 
@@ -147,6 +147,8 @@ def arguments():
             add("--straggler", default="none", help="as `grapevine node` takes it")
             add("--rounds", type=int, default=60, help="how long")
             add("--repeat", type=int, default=1, help="how often")
+        if function is doctor:
+            add("--slow", default="", help="what the last host may send")
     return parser.parse_args()
 
 

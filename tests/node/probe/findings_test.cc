@@ -245,6 +245,28 @@ TEST(Findings, EdgesThatAreSlowOrBroken) {
                           Is("edges", Severity::kFailed, "node3", "to node2 got stuck")));
 }
 
+// One host may be listed under two names of its own.
+TEST(Findings, LoopbackNamesLeadToLoopback) {
+  Survey survey = Sound(2);
+  survey.hosts[1].name = "127.0.0.1";
+  survey.hosts[0].facts->mutable_lookups(1)->set_addresses(0, "127.0.0.1");
+  EXPECT_THAT(Bad(survey), IsEmpty());
+}
+
+// However much it says: it is looked at as far as it can be true.
+TEST(Findings, AFloodOfAnswersIsNotAFloodOfFindings) {
+  Survey survey = Sound(2);
+  probe::Lookup& lookup = *survey.hosts[0].facts->mutable_lookups(1);
+  for (int i = 0; i < 100000; ++i) {
+    lookup.add_addresses(absl::StrCat("2001:db8::", i));
+    lookup.add_names(absl::StrCat("name", i));
+    survey.hosts[0].facts->add_certificates()->set_problem(absl::StrCat("problem ", i));
+  }
+  RunNeeds needs = kNeeds;
+  needs.tls = true;
+  EXPECT_LT(FindingsOf(survey, needs).size(), 50u);
+}
+
 // Nobody's answer steers a terminal, or fills it.
 TEST(Findings, WhatHostsSayIsMadePrintable) {
   Survey survey = Sound(2);

@@ -54,5 +54,24 @@ TEST(NameLookup, AddressesStandForThemselvesAndNonsenseForNothing) {
   EXPECT_EQ(nobody.addresses_size(), 0);
 }
 
+TEST(NameLookup, OneAnswerForEachNameInTheirOrder) {
+  probe::Inspect inspect;
+  for (const char* name : {"127.0.0.1", "no.such.name.invalid.", "127.0.0.2"}) {
+    inspect.add_names(name);
+  }
+  probe::Facts facts;
+  LookUpAll(
+      inspect.names(), std::chrono::milliseconds(60000), [] { return false; }, &facts);
+  ASSERT_EQ(facts.lookups_size(), 3);
+  EXPECT_EQ(facts.lookups(0).addresses(0), "127.0.0.1");
+  EXPECT_NE(facts.lookups(1).problem(), "");
+  EXPECT_EQ(facts.lookups(2).addresses(0), "127.0.0.2");
+  probe::Facts none;
+  LookUpAll(
+      inspect.names(), std::chrono::milliseconds(60000), [] { return true; }, &none);
+  ASSERT_EQ(none.lookups_size(), 3);
+  EXPECT_NE(none.lookups(0).problem(), "") << "nobody waits for it any more";
+}
+
 }  // namespace
 }  // namespace grapevine
