@@ -386,8 +386,8 @@ class Judge {
     });
     // Mostly they have the same.
     std::ranges::stable_sort(authorities, {}, &PemFile::text);
-    const auto same = std::ranges::unique(authorities, {}, &PemFile::text);
-    authorities.erase(same.begin(), same.end());
+    const auto same = [](const PemFile& a, const PemFile& b) { return a.text == b.text; };
+    authorities.erase(std::unique(authorities.begin(), authorities.end(), same), authorities.end());
     ForEachCertificate([&](size_t host, Rank rank, const probe::Certificate& one) {
       CheckOne(host, rank, one, authorities, &check);
     });
@@ -470,8 +470,7 @@ class Judge {
     });
     if (counts.empty()) return;
     std::ranges::sort(counts);
-    const auto same = std::ranges::unique(counts);
-    counts.erase(same.begin(), same.end());
+    counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
     check.AppendTo(&findings_, absl::StrCat("nodes have a core each: ", Listed(counts)));
   }
 
