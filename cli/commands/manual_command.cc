@@ -1,4 +1,5 @@
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "base/status.h"
 #include "cli/commands/commands.h"
 #include "cli/reference/manual_page.h"
+#include "cli/reference/reference_json.h"
+#include "experiment/core/spec_help.h"
 #include "run/records/output_file.h"
 #include "run/records/revision.h"
 
@@ -18,7 +21,8 @@ namespace {
 constexpr char kManualExamples[] =
     "Examples:\n"
     "  grapevine manual train | man -l -\n"
-    "  grapevine manual --all=share/man/man1";
+    "  grapevine manual --all=share/man/man1\n"
+    "  grapevine manual --json | jq '.registered.topology[].name'";
 
 struct ManualOptions {
   std::string command;
@@ -50,6 +54,12 @@ absl::Status PrintPage(const std::vector<ManualPage>& pages, const CommandDescri
                                                  : absl::StrCat("did you mean ", nearest, "?")));
 }
 
+std::string AllAsJson(const CommandDescription& program) {
+  std::map<std::string, std::vector<Listing>> registered;
+  for (const std::string& field : SettingsWithSpecs()) registered[field] = Registered(field);
+  return ReferenceJson(program, registered);
+}
+
 }  // namespace
 
 void AddManualCommand(CommandLine& line) {
@@ -59,15 +69,25 @@ void AddManualCommand(CommandLine& line) {
                                     .help = "write the pages of all commands into this folder",
                                     .placeholder = "DIR"},
                                    &options->folder);
+  Flag json = command.AddSwitch(
+      {.names = "--json",
+       .help =
+           "print one JSON object: all commands, and all that is registered (topologies, ...)"});
+  json.Excludes(all);
   command
       .AddFlag({.names = "COMMAND",
                 .help = "of which command (default: of the program)",
                 .placeholder = kCommandPlaceholder},
                &options->command)
-      .Excludes(all);
+      .Excludes(all)
+      .Excludes(json);
   command.SetFooter(kManualExamples);
-  command.OnChosen([options, &line] {
+  command.OnChosen([options, json, &line] {
     const CommandDescription program = line.Describe();
+    if (json.given()) {
+      std::cout << AllAsJson(program) << std::endl;
+      return absl::OkStatus();
+    }
     const std::vector<ManualPage> pages =
         ManualPages(program, {.version = Version(), .date = RevisionDate()});
     return options->folder.empty() ? PrintPage(pages, program, options->command)

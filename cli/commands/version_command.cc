@@ -71,10 +71,6 @@ std::vector<Part> Parts() {
           {"allocator", Allocator()}};
 }
 
-// The settings whose specs name what registers itself.
-constexpr const char* kRegistered[] = {"algorithm", "data",      "mixing",   "model",
-                                       "network",   "optimizer", "schedule", "topology"};
-
 std::vector<std::string> Backends() {
   std::vector<std::string> backends = {"cpu"};
   if (!CudaVersion().empty()) backends.push_back("cuda");
@@ -90,7 +86,7 @@ void PrintJson() {
     if (!part.version.empty()) json[part.name] = part.version;
   }
   json["backends"] = Backends();
-  for (const char* field : kRegistered) {
+  for (const std::string& field : SettingsWithSpecs()) {
     json["registered"][field] = ValueWords(ConfigFieldNamed(field));
   }
   std::cout << json.dump(2) << std::endl;

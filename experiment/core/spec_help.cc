@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
-#include "base/registry.h"
 #include "model/datasets/dataset_kind.h"
 #include "model/networks/network_kind.h"
 #include "model/problem/problem.h"
@@ -18,22 +17,25 @@
 namespace grapevine {
 namespace {
 
-// What the spec of a setting may name; empty if that is nothing registered.
-std::vector<Listing> Known(const std::string& field) {
-  if (field == "algorithm") return Algorithms().Listings();
-  if (field == "data") return Datasets().Listings();
-  if (field == "model") {
-    std::vector<Listing> models = Networks().Listings();
-    for (Listing& problem : Problems().Listings()) models.push_back(std::move(problem));
-    return models;
-  }
-  if (field == "optimizer") return Optimizers().Listings();
-  if (field == "network") return Platforms().Listings();
-  if (field == "schedule") return Schedules().Listings();
-  if (field == "mixing") return Mixings().Listings();
-  if (field == "topology") return Topologies().Listings();
-  return {};
+std::vector<Listing> Models() {
+  std::vector<Listing> models = Networks().Listings();
+  for (Listing& problem : Problems().Listings()) models.push_back(std::move(problem));
+  return models;
 }
+
+struct SettingWithSpec {
+  const char* field;
+  std::vector<Listing> (*registered)();
+};
+
+constexpr SettingWithSpec kSettings[] = {{"algorithm", [] { return Algorithms().Listings(); }},
+                                         {"data", [] { return Datasets().Listings(); }},
+                                         {"mixing", [] { return Mixings().Listings(); }},
+                                         {"model", &Models},
+                                         {"network", [] { return Platforms().Listings(); }},
+                                         {"optimizer", [] { return Optimizers().Listings(); }},
+                                         {"schedule", [] { return Schedules().Listings(); }},
+                                         {"topology", [] { return Topologies().Listings(); }}};
 
 // There are so many of some that only a page or another command describes each.
 bool NamesAlone(const std::string& field) { return field == "network" || field == "topology"; }
@@ -46,16 +48,29 @@ std::string Word(const Listing& listing) {
 
 }  // namespace
 
+std::vector<std::string> SettingsWithSpecs() {
+  std::vector<std::string> fields;
+  for (const SettingWithSpec& setting : kSettings) fields.push_back(setting.field);
+  return fields;
+}
+
+std::vector<Listing> Registered(const std::string& field) {
+  for (const SettingWithSpec& setting : kSettings) {
+    if (setting.field == field) return setting.registered();
+  }
+  return {};
+}
+
 std::string SpecHelp(const ConfigField& field) {
   const std::string help = InfoOf(field).help();
-  const std::vector<Listing> known = Known(field.name());
+  const std::vector<Listing> known = Registered(field.name());
   if (known.empty()) return help;
   return absl::StrCat(help, ": ", NamesAlone(field.name()) ? JoinUsages(known) : JoinHelp(known));
 }
 
 std::vector<std::string> ValueWords(const ConfigField& field) {
   std::vector<std::string> words = ConfigChoicesOf(field.name());
-  for (const Listing& listing : Known(field.name())) words.push_back(Word(listing));
+  for (const Listing& listing : Registered(field.name())) words.push_back(Word(listing));
   return words;
 }
 

@@ -7,9 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "base/registry.h"
 #include "run/config/config_field.h"
 
 namespace grapevine {
+
+// The settings whose specs name what registers itself: "algorithm", "data", ... in this order.
+std::vector<std::string> SettingsWithSpecs();
+
+// All that the spec of the setting called `field` may name, by name; of "model", the networks, then
+// the objectives without data. Empty for a setting that names nothing registered.
+std::vector<Listing> Registered(const std::string& field);
 
 // "how nodes learn together: NAME[:key=value] (one line of help), ..."; only its own help for a
 // setting that names nothing registered.

@@ -8,7 +8,9 @@
 
 #include "cli/flags/command_line.h"
 #include "cli/reference/manual_page.h"
+#include "cli/reference/reference_json.h"
 #include "cli/reference/shell_completion.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine {
 namespace {
@@ -127,6 +129,31 @@ TEST(ShellCompletion, NamesTheProgram) {
     EXPECT_THAT(script, Not(HasSubstr("grapevine")));
     EXPECT_THAT(script, Not(HasSubstr("PROGRAM")));
   }
+}
+
+TEST(ReferenceJson, HasAllThatIsDescribedAndRegistered) {
+  const auto json = testing::JsonOf(ReferenceJson(
+      Described(),
+      {{"topology", {{"ring", "", "round"}, {"torus", "[:4x8]", "\xff"}}}, {"mixing", {}}}));
+  EXPECT_EQ(json["name"], "grapevine");
+  ASSERT_EQ(json["commands"].size(), 2u);
+  const auto& draw = json["commands"][0];
+  EXPECT_EQ(draw["help"], "it's a command");
+  EXPECT_THAT(std::string(draw["footer"]), HasSubstr("Examples:\n  draw 'x'"));
+  EXPECT_EQ(draw["arguments"][0]["names"][0], "RUN");
+  EXPECT_EQ(draw["arguments"][0]["repeated"], true);
+  const auto& kind = draw["flags"].back();
+  EXPECT_EQ(kind["names"][0], "--kind");
+  EXPECT_EQ(kind["placeholder"], "KIND");
+  EXPECT_EQ(kind["default"], "a");
+  EXPECT_EQ(kind["group"], "More");
+  EXPECT_EQ(kind["words"].size(), 2u);
+  EXPECT_FALSE(kind.contains("required"));
+  EXPECT_EQ(json["registered"]["topology"][0]["help"], "round");
+  EXPECT_FALSE(json["registered"]["topology"][0].contains("options"));
+  EXPECT_EQ(json["registered"]["topology"][1]["options"], "[:4x8]");
+  EXPECT_EQ(json["registered"]["topology"][1]["help"], "\xef\xbf\xbd");
+  EXPECT_FALSE(json["registered"].contains("mixing"));
 }
 
 }  // namespace

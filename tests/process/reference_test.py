@@ -90,6 +90,29 @@ class ManualTest(unittest.TestCase):
         self.assertIn(f"{self.folder}/file", ended.stderr)
 
 
+class JsonTest(unittest.TestCase):
+
+    def test_it_has_every_command_with_every_flag_and_all_that_is_registered(self):
+        reference = json.loads(printed("manual", "--json"))
+        self.assertEqual([command["name"] for command in reference["commands"]], commands())
+        for command in reference["commands"]:
+            flags = re.findall(r"^  (?:-\w,)?(--[a-z-]+)", printed(command["name"], "--help"), re.M)
+            described = [name for flag in command["flags"] for name in flag["names"]]
+            self.assertEqual([flag for flag in flags if flag not in described], [])
+        registered = json.loads(printed("version", "--json"))["registered"]
+        self.assertEqual(list(reference["registered"]), list(registered))
+        for kind, words in registered.items():
+            names = {word.split(":")[0] for word in words}
+            self.assertEqual({entry["name"] for entry in reference["registered"][kind]} - names,
+                             set(), kind)
+            self.assertTrue(all(entry["help"] for entry in reference["registered"][kind]))
+
+    def test_one_command_alone_has_none(self):
+        ended = run(PROGRAM, "manual", "--json", "train")
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("--json excludes COMMAND", ended.stderr)
+
+
 class VersionTest(unittest.TestCase):
 
     def test_json_has_parts_and_names(self):
