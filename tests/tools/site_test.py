@@ -9,6 +9,7 @@ import unittest
 ROOT = os.path.join(os.environ.get("TEST_SRCDIR", "."), os.environ.get("TEST_WORKSPACE", "."))
 sys.path[:0] = [os.path.join(ROOT, "tools", folder) for folder in ("site", "checks")]
 import built_site
+import doxygen_comments
 import reference
 import stage
 
@@ -63,6 +64,12 @@ class StageTest(InFolder):
         with self.assertRaisesRegex(stage.StageError, "there is no run/lost.cc to link to"):
             self.staged("[lost](../run/lost.cc)")
 
+    def test_a_header_with_a_page_of_its_own_leads_there(self):
+        fill(self.folder / "tree", {"docs/a.md": "[x](../x.h)", "x.h": ""})
+        site = stage.Stage(self.folder / "tree", {"docs/a.md", "x.h"}, self.folder / "stage",
+                           {"x.h": "api/x_8h.html"})
+        self.assertEqual(site.rewritten("docs/a.md", "[x](../x.h#y)"), "[x](../api/x_8h.html#y)")
+
     def test_pictures_come_along(self):
         page, site = self.staged("![a](images/a.png)")
         self.assertEqual(page, "![a](images/a.png)")
@@ -84,9 +91,9 @@ class NavigationTest(unittest.TestCase):
 
 class BuiltSiteTest(InFolder):
 
-    def flaws(self, page):
+    def flaws(self, page, foreign=()):
         fill(self.folder, {"docs/a.html": page, "b.html": '<h1 id="one">1</h1>', "x.css": ""})
-        return built_site.flaws(self.folder)
+        return built_site.flaws(self.folder, foreign)
 
     def test_what_holds_together(self):
         self.assertEqual(self.flaws('<a href="../b.html#one"></a><a href="https://a.example"></a>'
@@ -101,11 +108,48 @@ class BuiltSiteTest(InFolder):
                          ["docs/a.html refers to ../b.html#two, which has no such place",
                           "docs/a.html refers to #p, which has no such place"])
 
+    def test_of_foreign_pages_the_files_alone_count(self):
+        self.assertEqual(self.flaws('<a href="../b.html#two"></a><a href="c.html">', ["docs/"]),
+                         ["docs/a.html refers to c.html, which is not there"])
+
     def test_what_is_fetched_from_elsewhere(self):
         self.assertEqual(self.flaws('<script src="https://a.example/x.js"></script>'
                                     '<link href="//a.example/x.css">'),
                          ["docs/a.html fetches https://a.example/x.js",
                           "docs/a.html fetches //a.example/x.css"])
+
+
+class DoxygenCommentsTest(unittest.TestCase):
+
+    def assert_becomes(self, plain, documented):
+        self.assertEqual(doxygen_comments.converted(plain), documented)
+
+    def test_the_first_comment_is_about_the_file(self):
+        self.assert_becomes("// What it is.\n//\n// How.\n#ifndef X\n",
+                            "/// What it is.\n///\n/// How. \\file\n#ifndef X\n")
+
+    def test_comments_above_and_behind(self):
+        self.assert_becomes("\n  // Above.\n  int x;  // behind\n          // and on\n  int y = 0; // too\n",
+                            "\n  /// Above.\n  int x;  ///< behind\n          ///< and on\n  int y = 0; ///< too\n")
+
+    def test_what_is_about_nothing_stays(self):
+        for text in ("\n// Alone.\n\nint x;\n", "\n}  // namespace grapevine\n", "\n#endif  // X\n",
+                     "\n/// Done.\nint x;\n", '\nauto x = "http://a";\n'):
+            with self.subTest(text=text):
+                self.assert_becomes(text, text)
+
+    def test_text_is_no_markup_and_code_is_code(self):
+        self.assert_becomes("\n// A <b>, #c, ::d, e::f and --g, but `<h>` and\n// `--i\n// j`.\nint x;\n",
+                            "\n/// A \\<b\\>, \\#c, \\::d, e::f and \\--g, but `<h>` and\n/// `--i\n/// j`.\nint x;\n")
+
+    def test_an_example_is_code(self):
+        self.assert_becomes("\n// So:\n//\n//   a<b>();\n//\n//   c();\n//\n// Then <d>.\n//\n//   e();\nint x;\n",
+                            "\n/// So:\n/// \\code{.cpp}\n///    a<b>();\n///\n///    c();\n/// \\endcode\n"
+                            "/// Then \\<d\\>.\n/// \\code{.cpp}\n///    e(); \\endcode\nint x;\n")
+
+    def test_headers_of_c(self):
+        self.assert_becomes("/* What.\n *\n * How. */\nenum {\n  A, /* one */\n  B  /* two\n     * more */\n};\n/* f. */\nint f();\n",
+                            "/// What.\n///\n/// How. \\file\nenum {\n  A, ///< one \n  B  ///< two\n     ///< more \n};\n/// f.\nint f();\n")
 
 
 class ReferenceTest(unittest.TestCase):

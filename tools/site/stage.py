@@ -48,8 +48,10 @@ def folder_pages(files):
 class Stage:
     """The pages that are to be made, in a folder; `files` are those of the tree, by their paths."""
 
-    def __init__(self, tree, files, folder):
+    def __init__(self, tree, files, folder, pages=None):
+        """`pages` are those of the site, made elsewhere, that show some of the files."""
         self.tree, self.files, self.folder = pathlib.Path(tree), files, pathlib.Path(folder)
+        self.pages = pages or {}
 
     def write(self, path, text):
         file = self.folder / path
@@ -63,6 +65,8 @@ class Stage:
 
     def goal(self, path):
         """The path on the site of what is at this path in the tree, which is put there."""
+        if path in self.pages:
+            return self.pages[path]
         if path.endswith(".md") or path in self.files and os.path.splitext(path)[1] in PICTURES:
             if not path.endswith(".md"):
                 self.copy(path)
