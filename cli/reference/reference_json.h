@@ -15,8 +15,8 @@ namespace grapevine {
 
 // {"name", "help", "flags": [...], "arguments": [...], "footer", "commands": [as this, ...],
 // "registered": {SETTING: [{"name", "options", "help"}, ...]}}: what CommandDescription has, in its
-// order, and what the specs of settings can name. What is empty or false is left out. Text is UTF-8;
-// what is not is replaced.
+// order, and what the specs of settings can name. What is empty or false is left out. Text is
+// UTF-8; what is not is replaced.
 std::string ReferenceJson(const CommandDescription& program,
                           const std::map<std::string, std::vector<Listing>>& registered);
 
