@@ -127,7 +127,7 @@ TEST_F(Doctor, AHostThatCannotBeAskedKeepsNobodyElseFromIt) {
   const std::string other =
       folder_.Write("bin/other", "#!/bin/sh\necho 'grapevine-agent 0.0 (x)'\n");
   fs::permissions(other, fs::perms::owner_all);
-  servers_[1].reset();  // node2's
+  servers_->Stop(2);
   const Json examined =
       Examined("-H node1,node2,node3 --measure-time=0s --remote-program=" + other, kRendezvous);
   EXPECT_THAT(Of("hosts", examined),

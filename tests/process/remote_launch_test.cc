@@ -152,7 +152,7 @@ TEST_F(RemoteLaunch, SaysAtOnceWhichHostsCannotBeUsedAndWhy) {
   const std::string other =
       folder_.Write("bin/other", "#!/bin/sh\necho 'grapevine-agent 0.0 (x)'\n");
   fs::permissions(other, fs::perms::owner_all);
-  servers_[1].reset();  // node2's
+  servers_->Stop(2);
   const auto train = Train("-H node1,node2,node3,node4 --remote-program=" + other + kSmall);
   EXPECT_EQ(train->Await(), kRendezvous);
   EXPECT_THAT(

@@ -8,10 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/process/ssh_servers.h"
 #include "tests/process/virtual_hosts.h"
 
 namespace grapevine::testing {
@@ -30,11 +30,7 @@ class SshHosts : public ::testing::Test {
 
   const ScratchFolder folder_;
   std::optional<VirtualHosts> network_;
-  std::vector<std::unique_ptr<GrapevineProcess>> servers_;  // node1's first
-
- private:
-  void MakeKeys();
-  void StartServer(int host);
+  std::optional<SshServers> servers_;
 };
 
 }  // namespace grapevine::testing

@@ -48,7 +48,7 @@ def manual_pages(program):
 
 def documents(source):
     """Pages, their pictures and the examples, by their paths in the source tree."""
-    patterns = ["README.md", "CHANGELOG.md", "LICENSE", "docs/*.md", "docs/images/*",
+    patterns = ["README.md", "CHANGELOG.md", "LICENSE", "docs/*.md", "docs/tutorials/*.md", "docs/images/*",
                 "examples/README.md", "examples/*.cc", "examples/BUILD.bazel"]
     return sorted(path.relative_to(source) for pattern in patterns for path in source.glob(pattern))
 
