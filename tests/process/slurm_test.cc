@@ -63,23 +63,31 @@ TEST_F(Slurm, SrunStartsTheNodes) {
 
 // Told to end by SIGTERM, the job has a checkpoint and queues again by itself; put back into the
 // queue, it goes on from the last one. Slurm would wait two minutes each time.
+constexpr char kTakenAwayTwice[] = R"(
+is() { squeue --noheader --job=$job --format=%T | grep -q $1; }
+wait_until() { until "$@"; do sleep 0.1; done; }
+newest() { ls -t runs/$job/checkpoints 2>/dev/null | head -n 1; }
+saved() { [ -e runs/$job/checkpoints/$(newest)/manifest.textproto ]; }
+saved_more() { saved && [ $(newest) != $before ] && is RUNNING; }
+start_again() { wait_until is PENDING; scontrol update JobId=$job StartTime=now; }
+ended() { ! is 'PENDING\|RUNNING\|COMPLETING'; }
+
+wait_until saved
+scancel --signal=TERM $job
+start_again
+before=$(newest)
+wait_until saved_more
+scontrol requeue $job
+start_again
+wait_until ended
+scontrol show job $job
+cat job.out
+mv runs/$job runs/taken
+)";
+
 TEST_F(Slurm, AJobThatIsTakenAwayTwiceEndsWithTheSameBits) {
-  const Ended ended = Type(
-      "job=$(sbatch --parsable --output=job.out train.sh" + std::string(kFlags) +
-      ")\n"
-      "is() { squeue --noheader --job=$job --format=%T | grep -q $1; }\n"
-      "until_so() { until \"$@\"; do sleep 0.1; done; }\n"
-      "newest() { ls -t runs/$job/checkpoints | head -n 1; }\n"
-      "saved() { [ -e runs/$job/checkpoints/$(newest)/manifest.textproto ]; }\n"
-      "saved_more() { saved && [ $(newest) != $before ] && is RUNNING; }\n"
-      "at_once() { until_so is PENDING; scontrol update JobId=$job StartTime=now; }\n"
-      "until_so saved 2>/dev/null\n"
-      "scancel --signal=TERM $job; at_once; before=$(newest)\n"
-      "until_so saved_more\n"
-      "scontrol requeue $job; at_once\n"
-      "ended() { ! squeue --noheader --job=$job --states=PENDING,RUNNING,COMPLETING | grep -q .; }\n"
-      "until_so ended\n"
-      "scontrol show job $job; cat job.out; mv runs/$job runs/taken\n");
+  const Ended ended = Type("job=$(sbatch --parsable --output=job.out train.sh" +
+                           std::string(kFlags) + ")" + kTakenAwayTwice);
   EXPECT_EQ(ended.exit_code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("JobState=COMPLETED"));
   EXPECT_THAT(ended.output, HasSubstr("Restarts=2"));
