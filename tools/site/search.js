@@ -26,7 +26,7 @@
       const required = lunr.Query.presence.REQUIRED;
       words.forEach(function (word) {
         query.term(word, { boost: 10 });
-        query.term(word, { wildcard: lunr.Query.wildcard.TRAILING, usePipeline: false, presence: required });
+        query.term(word, { wildcard: lunr.Query.wildcard.TRAILING, presence: required });
       });
     });
   }
@@ -76,6 +76,9 @@
     // Flags are found with and without their dashes, specs by their parts.
     lunr.tokenizer.separator = /[^\p{L}\p{N}_]+/u;
     const index = lunr(function () {
+      // Words as they are: neither stems, which beginnings of words do not match, nor stop words.
+      this.pipeline.reset();
+      this.searchPipeline.reset();
       this.ref("location");
       this.field("title", { boost: 5 });
       this.field("text");
@@ -83,7 +86,8 @@
         // A section goes by its page, too.
         const whole = documents.get(page.location.split("#")[0]);
         documents.set(page.location, Object.assign({ page: whole && whole.title }, page));
-        this.add(page);
+        // A page is the sum of its sections.
+        if (whole !== undefined) this.add(page);
       }, this);
     });
     input.value = new URLSearchParams(window.location.search).get("q") || "";
