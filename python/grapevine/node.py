@@ -4,6 +4,7 @@ import atexit
 import ctypes
 import json
 import math
+import os
 import time
 import weakref
 
@@ -97,6 +98,7 @@ class Node:
             ctypes.byref(model),
             ctypes.byref(self._node),
         )
+        self._process = os.getpid()
         _open.add(self)
         self.rank = _library.library().grapevine_rank(self._node)
         self.size = _library.library().grapevine_size(self._node)
@@ -232,9 +234,13 @@ class Node:
 
     def leave_now(self, why):
         """Ends the run, unless it is over, for all nodes; `why` is what they are told."""
-        if self._node:
-            _library.library().grapevine_interrupt(self._node, why.encode())
-            self._free()
+        if not self._node:
+            return
+        if self._process != os.getpid():  # a copy in a forked process, which has none of its threads
+            self._node = ctypes.c_void_p()
+            return
+        _library.library().grapevine_interrupt(self._node, why.encode())
+        self._free()
 
     def __enter__(self):
         return self
@@ -250,6 +256,8 @@ class Node:
             self.leave_now("the program dropped its node")
 
     def _check_open(self):
+        if self._node and self._process != os.getpid():
+            raise errors.UsageError("a forked process has no node: join in the process that steps")
         if not self._node:
             raise errors.RunOverError(
                 "the run is over" if self.over else "the node has left the run"

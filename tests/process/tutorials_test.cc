@@ -98,7 +98,8 @@ class Tutorial : public ::testing::TestWithParam<std::string> {
 
   // Each command on the host of its prompt, one after the other.
   void RunStepsOnHosts() {
-    if (!SshServers::Installed()) GTEST_SKIP() << "openssh-server is missing: tools/install_packages";
+    if (!SshServers::Installed())
+      GTEST_SKIP() << "openssh-server is missing: tools/install_packages";
     constexpr int kHosts = 4;
     network_.emplace(folder_.path(), kHosts);
     if (!network_->up()) GTEST_SKIP() << "no network namespaces here: " << network_->output();

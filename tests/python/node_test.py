@@ -2,6 +2,7 @@
 """gv.Node: what NumPy programs use, against a loop over the mixing matrix."""
 
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -347,6 +348,26 @@ class ErrorTest(unittest.TestCase):
         node.leave_now("the test is over")
         with self.assertRaises(gv.RunOverError):
             node.wanted()
+
+    def test_a_forked_process_leaves_the_run_alone(self):
+        """As the workers of a data loader are, which end with their copies of everything."""
+        node = gv.Node({"x": START}, rounds=2, lr=0.1)
+        node.wanted()
+        child = os.fork()
+        if child == 0:
+            try:
+                node.wanted()
+            except gv.UsageError:
+                node.leave_now("the worker ends")
+                del node
+                os._exit(0)
+            os._exit(1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        node.wanted().gradient[:] = 0
+        node.deliver()
+        node.wanted().gradient[:] = 0
+        node.deliver()
+        self.assertIsNone(node.wanted())
 
     def test_waits_no_longer_than_asked(self):
         node = gv.Node(
