@@ -25,11 +25,11 @@ class Optimizer(torch.optim.Optimizer):
     While forward and backward passes run, the weights are on their way to the neighbours.
 
     optimizer: of float32 parameters, on the CPU or on CUDA devices; from now on they are views of
-    one flat tensor for each device. Waits until all nodes have joined. model: the module that has them, whose names and buffers the
+    one flat tensor for each device. model: the module that has them, whose names and buffers the
     run takes over; running statistics are averaged, other buffers stay as they are. Without it
     buffers stay each node's own. settings: those of `grapevine node`; rounds is how many steps
     the run has, the same on all nodes. Every node begins with the same weights, or the run is
-    refused: seed before the model is made.
+    refused: seed before the model is made. Waits until all nodes have joined.
     """
 
     def __init__(self, optimizer, run, *, model=None, **settings):
