@@ -154,7 +154,7 @@ OutsideNode::OutsideNode(std::unique_ptr<Experiment> experiment, LockedFolder fo
 
 OutsideNode::~OutsideNode() {
   Interrupt(WithFailure(absl::CancelledError(kAbandoned), Failure::kTerminated));
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void OutsideNode::Begin(NodeRunOptions options) {

@@ -49,6 +49,7 @@ class Optimizer(torch.optim.Optimizer):
             **PLAIN_STEP,
         )
         self._task = None
+        self._steps = 0
         self._begin()
 
     # What PyTorch's schedulers and users reach for is the wrapped one's.
@@ -78,6 +79,11 @@ class Optimizer(torch.optim.Optimizer):
 
     def __repr__(self):
         return f"Grapevine({self._inner!r})"
+
+    @property
+    def steps(self):
+        """How many steps this node has behind it, those before a resumed run's checkpoint too."""
+        return self._steps
 
     @property
     def over(self):
@@ -129,6 +135,7 @@ class Optimizer(torch.optim.Optimizer):
         """Takes the weights at which the next gradient is wanted, or those of the end. A server
         has none."""
         self._task = self.node.wanted()
+        self._steps = self._steps + 1 if self._task is None else self._task.round
         weights = self.node.model if self._task is None else self._task.weights
         if weights.size > 0:
             self._replica.read(torch.from_numpy(weights))

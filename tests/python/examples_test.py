@@ -62,5 +62,39 @@ class ExamplesTest(unittest.TestCase):
         self.assertGreater(os.path.getsize(f"{self.folder}/picture.png"), 10000)
 
 
+# What the page's programs have already.
+PRELUDE = """
+import matplotlib.pyplot as plt
+import numpy
+import torch
+from torch.nn.functional import cross_entropy as criterion
+
+torch.manual_seed(1)
+model = torch.nn.Linear(6, 3)
+loader = [(torch.randn(8, 6), torch.randint(0, 3, (8,))) for _ in range(4)]
+w = numpy.ones(3, numpy.float32)
+
+def my_gradient(x):
+    return float(x @ x) / 2, x
+"""
+
+
+class PageTest(unittest.TestCase):
+    """docs/python.md: its blocks of Python, one after the other, by one node that is alone."""
+
+    def test_the_blocks_run(self):
+        page = (cluster.SOURCE / "docs/python.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+        self.assertEqual(len(blocks), 3)
+        training, numbers, results = (re.sub(r"rounds=\d+", "rounds=4", block) for block in blocks)
+        self.assertIn("run = gv.init()", training)
+        training = training.replace("gv.init()", "gv.init(out='runs/first')")
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"{folder}/page.py"
+            with open(program, "w", encoding="utf-8") as file:
+                file.write(PRELUDE + training + "assert opt.over\n" + numbers + results)
+            run([sys.executable, program], folder)
+
+
 if __name__ == "__main__":
     unittest.main()

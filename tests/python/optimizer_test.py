@@ -182,6 +182,7 @@ class OptimizerTest(unittest.TestCase):
                 loss = optimizer.step(lambda: backward(model, batch))
                 assert loss is not None
                 schedule.step()
+            assert optimizer.steps == STEPS
             state = optimizer.state_dict()
             optimizer.load_state_dict(state)
             return optimizer.param_groups[0]["lr"], len(state["state"])

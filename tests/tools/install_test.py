@@ -1,20 +1,34 @@
 """What tools/install writes, replaces, refuses and removes; what tools/package takes from files."""
 
+import base64
+import hashlib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 ROOT = pathlib.Path(os.environ.get("TEST_SRCDIR", "."),
                     os.environ.get("TEST_WORKSPACE", ".")).absolute()
 PROGRAM = ROOT / "grapevine"
+LIBRARY = ROOT / "capi/libgrapevine.so"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tools/packaging"))
 import debian_package
 import fresh_root
 import installation
+
+
+def version_in(folder):
+    """What the Python package there says, with the library that it finds by itself."""
+    said = subprocess.run([sys.executable, "-c", "import grapevine; print(grapevine.version())"],
+                          env={"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin"},
+                          capture_output=True, text=True, timeout=100)
+    assert said.returncode == 0, said.stderr
+    return said.stdout.strip()
 
 
 def files_in(folder):
@@ -56,6 +70,28 @@ class InstallTest(unittest.TestCase):
             ["bash", str(ROOT / "tools/packaging/try_installed")], capture_output=True, text=True,
             timeout=250, env={"PATH": f"{self.prefix}/bin:/usr/bin:/bin", "HOME": str(self.folder)})
         self.assertEqual(tried.returncode, 0, tried.stdout + tried.stderr)
+
+    def test_programs_in_c_and_python_find_the_library(self):
+        self.install(f"--library={LIBRARY}")
+        self.assertLessEqual({"lib/grapevine/libgrapevine.so.1", "lib/grapevine/libgrapevine.so",
+                              "include/grapevine.h", "share/pkgconfig/grapevine.pc",
+                              "lib/grapevine/python/grapevine/__init__.py"}, files_in(self.prefix))
+        version = (ROOT / "VERSION").read_text().strip()
+        self.assertEqual(version_in(self.prefix / "lib/grapevine/python"), version)
+        source = self.folder / "version.c"
+        source.write_text("#include <grapevine.h>\n#include <stdio.h>\n"
+                          "int main(void) { return puts(grapevine_version()) < 0; }\n")
+        found = (self.prefix / "share/pkgconfig/grapevine.pc").read_text()
+        values = {name: text.replace("${libdir}", f"{self.prefix}/lib/grapevine")
+                  .replace("${prefix}", str(self.prefix))
+                  for name, text in re.findall(r"^(Cflags|Libs): (.*)$", found, re.M)}
+        subprocess.run(["gcc", *values["Cflags"].split(), str(source), "-o",
+                        str(self.folder / "version"), *values["Libs"].split()], check=True)
+        said = subprocess.run([str(self.folder / "version")], capture_output=True, text=True)
+        self.assertEqual(said.stdout, version + "\n")
+
+    def test_a_library_alone_is_not_installed(self):
+        self.refused(2, "--library goes with --program", f"--library={LIBRARY}")
 
     def test_twice_is_as_once_and_nothing_is_left(self):
         other = self.prefix / "share/man/man1/other.1"
@@ -109,6 +145,33 @@ class InstallTest(unittest.TestCase):
             manifest.write_text(line + "\n")
             self.refused(1, "is damaged", "--uninstall", f"--prefix={self.prefix}")
         self.assertTrue(victim.exists())
+
+
+class WheelTest(unittest.TestCase):
+
+    def test_has_all_that_python_needs_and_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            packed = subprocess.run([sys.executable, str(ROOT / "tools/wheel"),
+                                     f"--library={LIBRARY}", f"--out={folder}"],
+                                    capture_output=True, text=True, timeout=100)
+            self.assertEqual(packed.returncode, 0, packed.stderr)
+            wheel = pathlib.Path(packed.stdout.strip())
+            self.assertRegex(wheel.name, r"^grapevine-[0-9.]+-py3-none-linux_\w+\.whl$")
+            with zipfile.ZipFile(wheel) as files:
+                record, = [name for name in files.namelist() if name.endswith("/RECORD")]
+                lines = files.read(record).decode().splitlines()
+                for line in lines:
+                    path, digest, size = line.split(",")
+                    if path == record:
+                        continue
+                    data = files.read(path)
+                    self.assertEqual(len(data), int(size), path)
+                    expected = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
+                    self.assertEqual(digest, "sha256=" + expected.decode().rstrip("="), path)
+                self.assertEqual({line.split(",")[0] for line in lines}, set(files.namelist()))
+                files.extractall(f"{folder}/site")
+            self.assertEqual(version_in(f"{folder}/site"),
+                             (ROOT / "VERSION").read_text().strip())
 
 
 class PackageTest(unittest.TestCase):
