@@ -13,6 +13,7 @@
 #include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_options.h"
+#include "kernels/passes/mix_and_step.h"
 #include "model/problem/averaged_model.h"
 #include "model/problem/outside_problem.h"
 #include "node/discovery/discovery.h"
@@ -197,11 +198,14 @@ absl::Status OutsideNode::DeliverWeights(const GradientDesk::Task& task, const f
   const ReplicaLayout& layout = experiment_->layout();
   const float* const before = task.replica.data.get();
   float* const gradient = task.gradient.data.get();
-  for (int64_t i = 0; i < layout.parameter_size; ++i) gradient[i] = before[i] - weights[i];
-  const float momentum = layout.buffer_momentum;
-  for (int64_t i = layout.parameter_size; i < layout.size; ++i) {
-    gradient[i] = momentum == 0 ? before[i] : (weights[i] - (1 - momentum) * before[i]) / momentum;
-  }
+  const int64_t buffers = layout.parameter_size;
+  const WeightedVector update[] = {{1, before}, {-1, weights}};
+  WeightedSum(update, buffers, gradient);
+  // Where nothing moves a buffer, whatever is there for it.
+  const float momentum = layout.buffer_momentum > 0 ? layout.buffer_momentum : 1;
+  const WeightedVector batch[] = {{1 / momentum, weights + buffers},
+                                  {1 - 1 / momentum, before + buffers}};
+  WeightedSum(batch, layout.size - buffers, gradient + buffers);
   return Deliver(loss);
 }
 
