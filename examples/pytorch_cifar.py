@@ -98,7 +98,7 @@ def main():
     images, labels = images[run.rank :: run.size], labels[run.rank :: run.size]
 
     torch.manual_seed(1)  # the same weights everywhere
-    model = resnet20().to(memory_format=torch.channels_last)
+    model = resnet20()
     optimizer = gv.Optimizer(
         torch.optim.SGD(model.parameters(), lr=given.lr, momentum=0.9),
         run,

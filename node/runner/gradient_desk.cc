@@ -18,6 +18,7 @@ class GradientDesk::Computer final : public GradientComputer {
   ~Computer() override {
     MutexLock lock(desk_->mutex_);
     desk_->reports_ = nullptr;
+    desk_->dropped_ = desk_->wanted_ && desk_->wanted_->given;
     desk_->wanted_.reset();
   }
 
@@ -59,6 +60,7 @@ absl::StatusOr<std::optional<GradientDesk::Task>> GradientDesk::Await(
 absl::Status GradientDesk::Deliver(double loss) {
   MutexLock lock(mutex_);
   if (!closed_.ok()) return closed_;
+  if (std::exchange(dropped_, false)) return absl::OkStatus();
   if (!wanted_ || !wanted_->given) {
     return absl::FailedPreconditionError("no gradient has been asked for that is not delivered");
   }

@@ -40,7 +40,8 @@ class GradientDesk {
   absl::StatusOr<std::optional<Task>> Await(std::chrono::steady_clock::time_point deadline);
   // The gradient of the task that Await gave has been written; `loss` is its batch's mean,
   // NaN if nobody knows it.
-  // FailedPrecondition if there is none.
+  // FailedPrecondition if there is none. Where the node has ended meanwhile nobody takes it, and
+  // Await says how that was.
   absl::Status Deliver(double loss);
 
   // The node's side:
@@ -64,6 +65,7 @@ class GradientDesk {
   Condition changed_;
   const GradientReports* reports_ ABSL_GUARDED_BY(mutex_) = nullptr;  // while a computer lives
   std::optional<Request> wanted_ ABSL_GUARDED_BY(mutex_);
+  bool dropped_ ABSL_GUARDED_BY(mutex_) = false;  // a task that the caller has, by the node
   std::optional<Task> end_ ABSL_GUARDED_BY(mutex_);
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);
 };

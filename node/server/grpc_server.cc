@@ -76,6 +76,8 @@ void GrpcAcceptor::Open() {
 }
 
 void GrpcAcceptor::Close() {
+  // A byte: the end of the pipe may be open in a process that was forked from this one.
+  if (stop_write_.get() >= 0) (void)!write(stop_write_.get(), "", 1);
   stop_write_ = UniqueDescriptor();
   if (thread_.joinable()) thread_.join();
 }

@@ -1,6 +1,7 @@
 """libgrapevine.so, as ctypes sees it (capi/grapevine.h)."""
 
 import ctypes
+import numbers
 import os
 import pathlib
 
@@ -148,18 +149,29 @@ def call_for_text(name, *arguments):
         library().grapevine_free(text)
 
 
-def _text(value):
-    if isinstance(value, bool):
+def encoded(what, text):
+    """As C has it, which ends texts with a NUL."""
+    if "\0" in text:
+        raise errors.UsageError(f"{what} has a NUL in it: {text!r}")
+    return text.encode()
+
+
+def _text(name, value):
+    if isinstance(value, bool) or type(value).__name__ == "bool_":  # NumPy's
         return "true" if value else "false"
-    if isinstance(value, (str, int, float, os.PathLike)):
-        return str(value) if not isinstance(value, os.PathLike) else os.fspath(value)
-    raise TypeError(f"a setting is a text, a number or a bool, not {type(value).__name__}")
+    if isinstance(value, (str, numbers.Real)):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise errors.UsageError(
+        f"{name}={value!r}: a setting is a text, a number or a bool, not {type(value).__name__}"
+    )
 
 
 def settings(values):
     """The arguments for settings by name; those that are None are not given."""
-    given = {name: _text(value) for name, value in values.items() if value is not None}
+    given = {name: _text(name, value) for name, value in values.items() if value is not None}
     array = (Setting * len(given))()
     for setting, (name, text) in zip(array, given.items()):
-        setting.name, setting.value = name.encode(), text.encode()
+        setting.name, setting.value = encoded("a setting's name", name), encoded(name, text)
     return array, len(given)

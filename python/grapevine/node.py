@@ -5,6 +5,7 @@ import ctypes
 import json
 import math
 import os
+import sys
 import time
 import weakref
 
@@ -29,7 +30,7 @@ _open = weakref.WeakSet()
 
 def _end_open_nodes():
     for node in list(_open):
-        node.leave_now("the program ended before the run was over")
+        node._end_with_the_program()
 
 
 atexit.register(_end_open_nodes)
@@ -39,7 +40,15 @@ def _as_floats(name, value):
     array = numpy.asarray(value)
     if array.dtype != numpy.float32:
         raise errors.UsageError(f"{name} has elements of type {array.dtype}; Grapevine takes float32")
-    return numpy.ascontiguousarray(array)
+    return numpy.asarray(array, order="C")
+
+
+def _reason(error):
+    """What the other nodes are told."""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    kind = type(error).__name__
+    return f"{kind}: {error}" if str(error) else kind
 
 
 class Task:
@@ -77,7 +86,8 @@ class Node:
     averaged, never stepped; in the gradient is the batch's statistic, towards which they move by
     buffer_momentum. settings: those of `grapevine node` by name, as topology="ring".
 
-    One thread at a time. An error ends the node; so does Ctrl-C, for the others too.
+    One thread at a time. An error ends the node, and so does Ctrl-C; the others go on without it,
+    or end with its reason, as on_failure says.
     """
 
     def __init__(self, parameters, buffers=None, *, buffer_momentum=0.1, **settings):
@@ -90,6 +100,7 @@ class Node:
         self._node = ctypes.c_void_p()
         self._task = None
         self._model = None
+        self._rounds_done = 0
         self._last = None, None  # metrics and average, of a run that is over
         model = self._layout.model(buffer_momentum)
         call(
@@ -126,6 +137,13 @@ class Node:
         while True:
             try:
                 call("grapevine_await", self._node, _SLICE_MS, ctypes.byref(raw))
+            except errors.RendezvousError as error:
+                self._free()
+                if "starting weights" not in str(error):
+                    raise
+                raise errors.RendezvousError(
+                    f"{error}; here: seed before the model is made, at all ranks alike"
+                ) from None
             except errors.GrapevineError:
                 self._free()
                 raise
@@ -152,7 +170,7 @@ class Node:
         if self._task is None:
             raise errors.RunOverError("no gradient is wanted now; wanted() says when one is")
         call("grapevine_deliver", self._node, float(loss))
-        self._task = None
+        self._delivered()
 
     def deliver_weights(self, weights, loss=math.nan):
         """The same for a program with an update rule of its own: what it has made of the task's
@@ -166,6 +184,10 @@ class Node:
                 f"{flat.size} weights are delivered, and the replica has {self._task.replica.size}"
             )
         call("grapevine_deliver_weights", self._node, flat.ctypes.data, float(loss))
+        self._delivered()
+
+    def _delivered(self):
+        self._rounds_done = self._task.round + 1
         self._task = None
 
     def mix(self, weights, loss=math.nan):
@@ -216,7 +238,7 @@ class Node:
         """(1/n) sum_i |x_i - mean|^2 over the parameters of the workers, when that model was
         averaged; None where there is none."""
         found = self._averaged()
-        return None if found is None else found[1]
+        return None if found is None or math.isnan(found[1]) else found[1]
 
     def _averaged(self):
         if not self._node:
@@ -247,9 +269,29 @@ class Node:
 
     def __exit__(self, kind, error, trace):
         if kind is not None:
-            self.leave_now(f"{kind.__name__}: {error}" if str(error) else kind.__name__)
+            self.leave_now(_reason(error))
         else:
-            self.leave_now("the program left the run before it was over")
+            self._leave_early()
+
+    def _end_with_the_program(self):
+        if not self._node or self._process != os.getpid():
+            return
+        error = getattr(sys, "last_value", None)  # that has ended it
+        if error is not None:
+            self.leave_now(_reason(error))
+        else:
+            self._leave_early()
+
+    def _leave_early(self):
+        if not self._node:
+            return
+        done = f"after {self._rounds_done} rounds, before the run was over"
+        print(
+            f"grapevine: rank {self.rank} has left {done}: no average was made of its end; give "
+            "rounds= as many as the program has steps, or step while the run is not over",
+            file=sys.stderr,
+        )
+        self.leave_now(f"the program ended {done}")
 
     def __del__(self):
         if getattr(self, "_node", None):
@@ -288,7 +330,7 @@ class _Layout:
     def model(self, buffer_momentum):
         tensors = (_library.Tensor * len(self._shapes))()
         for tensor, section, (name, shape) in zip(tensors, self._sections, self._shapes.items()):
-            tensor.name = name.encode()
+            tensor.name = _library.encoded("a tensor's name", name)
             tensor.section = section
             tensor.dimensions = len(shape)
             tensor.shape = (ctypes.c_int64 * len(shape))(*shape)

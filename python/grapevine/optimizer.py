@@ -24,8 +24,8 @@ class Optimizer(torch.optim.Optimizer):
     likewise for its other algorithms: learning rates, momentum and schedules stay PyTorch's.
     While forward and backward passes run, the weights are on their way to the neighbours.
 
-    optimizer: of float32 parameters, on the CPU or on CUDA devices; from now on they are views of
-    one flat tensor for each device. model: the module that has them, whose names and buffers the
+    optimizer: of float32 parameters, on the CPU or on CUDA devices; from now on they are contiguous
+    views of one flat tensor for each device. model: the module that has them, whose names and buffers the
     run takes over; running statistics are averaged, other buffers stay as they are. Without it
     buffers stay each node's own. settings: those of `grapevine node`; rounds is how many steps
     the run has, the same on all nodes. Every node begins with the same weights, or the run is
@@ -76,6 +76,18 @@ class Optimizer(torch.optim.Optimizer):
 
     def add_param_group(self, group):
         raise errors.UsageError("a run's parameters are those that it began with")
+
+    def __getattr__(self, name):
+        """What PyTorch keeps in an optimizer, as hooks, the wrapped one has."""
+        if name == "_inner":
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.node.__exit__(kind, error, trace)
 
     def __repr__(self):
         return f"Grapevine({self._inner!r})"
@@ -146,83 +158,153 @@ class _Replica:
 
     def __init__(self, optimizer, model):
         parameters = _parameters(optimizer, model)
-        buffers, self.buffer_momentum = _running_statistics(model)
+        self._norms = _norms(model)
+        # The largest: where one moves less, the rest of the way is its own old value, which keeps
+        # the average convex.
+        self.buffer_momentum = max((norm.momentum for norm in self._norms), default=0.1)
+        buffers = [seat for norm in self._norms for seat in norm.seats]
         if not parameters:
             raise errors.UsageError("the optimizer has no parameters")
-        for name, tensor in {**parameters, **buffers}.items():
-            if tensor.dtype != torch.float32:
-                raise errors.UsageError(
-                    f"{name} has elements of type {tensor.dtype}; Grapevine takes torch.float32"
-                )
-        self._tensors = [_flattened([*parameters.values()]), _flattened([*buffers.values()])]
-        self.parameters = {name: _host(tensor) for name, tensor in parameters.items()}
-        self.buffers = {name: _host(tensor) for name, tensor in buffers.items()}
+        self._seats = [*parameters, *buffers]
+        for seat in self._seats:
+            seat.check()
+        self._flats = _flattened(parameters) + _flattened(buffers)
+        self.parameters = {seat.name: seat.place.cpu().numpy() for seat in parameters}
+        self.buffers = {seat.name: seat.place.cpu().numpy() for seat in buffers}
+        self._statistics = sum(seat.place.numel() for seat in buffers)
 
     def read(self, flat):
         """From the run's vector."""
+        for seat in self._seats:
+            seat.sit()
         begin = 0
-        for section in self._tensors:
-            for tensor in section:
-                tensor.copy_(flat[begin : begin + tensor.numel()])
-                begin += tensor.numel()
+        for tensor in self._flats:
+            tensor.copy_(flat[begin : begin + tensor.numel()])
+            begin += tensor.numel()
+        for norm in self._norms:
+            norm.note()
 
     def weights(self):
         """Flat, in host memory."""
-        flats = [flat.to("cpu") for section in self._tensors for flat in section]
-        return (flats[0] if len(flats) == 1 else torch.cat(flats)).numpy()
+        for seat in self._seats:
+            seat.sit()
+        flats = [flat.to("cpu") for flat in self._flats]
+        whole = flats[0] if len(flats) == 1 else torch.cat(flats)
+        begin = whole.numel() - self._statistics
+        for norm in self._norms:
+            begin = norm.write(whole, begin, 1 - self.buffer_momentum)
+        return whole.numpy()
 
 
-def _host(tensor):
-    return tensor.detach().to("cpu").numpy()
+class _Seat:
+    """A tensor of the model's, and its place in a flat one."""
+
+    def __init__(self, name, find):
+        self.name = name
+        self.find = find  # as the model has it now
+        self.place = None
+
+    def check(self):
+        tensor = self.find()
+        if tensor.dtype != torch.float32:
+            raise errors.UsageError(
+                f"{self.name} has elements of type {tensor.dtype}; Grapevine takes torch.float32"
+            )
+
+    def sit(self):
+        """The model may have another tensor by now (model.to(...), p.data = ...): its values count,
+        and its place is here again."""
+        tensor, place = self.find(), self.place
+        same = tensor.data_ptr() == place.data_ptr() and tensor.stride() == place.stride()
+        if (same and tensor.shape == place.shape) or place.numel() == 0:
+            return
+        if (tensor.dtype, tensor.device, tensor.shape) != (place.dtype, place.device, place.shape):
+            raise errors.UsageError(
+                f"{self.name} has become {tensor.dtype} {tuple(tensor.shape)} on {tensor.device}; "
+                f"in the run it is {place.dtype} {tuple(place.shape)} on {place.device}: change "
+                "the model before it is wrapped"
+            )
+        place.copy_(tensor)
+        tensor.data = place
+
+
+class _Norm:
+    """A batch norm's running statistics, moved by each forward pass in training."""
+
+    def __init__(self, prefix, module):
+        if module.momentum is None:
+            raise errors.UsageError(
+                f"{prefix} averages its statistics over all batches (momentum=None), which nodes "
+                "cannot mix; give it a momentum"
+            )
+        self.momentum = module.momentum
+        self._module = module
+        self.seats = [
+            _Seat(f"{prefix}.{name}", lambda name=name: getattr(module, name))
+            for name in ("running_mean", "running_var")
+        ]
+        self._before = []
+        self._passes = 0
+
+    def _passes_now(self):
+        count = self._module.num_batches_tracked
+        return 0 if count is None else int(count)
+
+    def note(self):
+        """They are as the run has them."""
+        self._before = [seat.place.clone() for seat in self.seats]
+        self._passes = self._passes_now()
+
+    def write(self, whole, begin, keep):
+        """Into the run's vector from `begin` on; returns the end. A step moves statistics by no more
+        than 1 - keep. After several passes they have moved further, and the run gets the mean of
+        these batches in place of one's: a convex average still."""
+        kept = (1 - self.momentum) ** (self._passes_now() - self._passes)
+        for seat, before in zip(self.seats, self._before):
+            end = begin + before.numel()
+            if kept < keep * (1 - 1e-6):
+                batches = (seat.place - kept * before) / (1 - kept)
+                whole[begin:end] = keep * before + (1 - keep) * batches
+            begin = end
+        return begin
 
 
 def _parameters(optimizer, model):
-    """The optimizer's parameters by name."""
+    """The optimizer's, with their names."""
     names = {} if model is None else {id(p): name for name, p in model.named_parameters()}
-    found = {}
+    found = []
     for group, settings in enumerate(optimizer.param_groups):
         for place, parameter in enumerate(settings["params"]):
             if model is not None and id(parameter) not in names:
                 raise errors.UsageError(
                     f"parameter {place} of group {group} is not one of the model's"
                 )
-            found[names.get(id(parameter), f"group{group}.{place}")] = parameter
+            name = names.get(id(parameter), f"group{group}.{place}")
+            found.append(_Seat(name, lambda parameter=parameter: parameter))
     return found
 
 
-def _running_statistics(model):
-    """Those of all batch norms that keep them, and how far they move in a step."""
-    found = {}
-    momenta = set()
-    for prefix, module in () if model is None else model.named_modules():
-        if not isinstance(module, torch.nn.modules.batchnorm._NormBase):
-            continue
-        if not module.track_running_stats:
-            continue
-        if module.momentum is None:
-            raise errors.UsageError(
-                f"{prefix} averages its statistics over all batches (momentum=None), which nodes "
-                "cannot mix; give it a momentum"
-            )
-        momenta.add(module.momentum)
-        for name in ("running_mean", "running_var"):
-            found[f"{prefix}.{name}"] = getattr(module, name)
-    # The largest: of one that moves less, the rest of the way is its own old value, which keeps
-    # the average convex.
-    return found, max(momenta, default=0.1)
+def _norms(model):
+    return [
+        _Norm(prefix, module)
+        for prefix, module in (() if model is None else model.named_modules())
+        if isinstance(module, torch.nn.modules.batchnorm._NormBase) and module.track_running_stats
+    ]
 
 
-def _flattened(tensors):
-    """Makes tensors views of one flat one for each run of the same device, and returns these."""
+def _flattened(seats):
+    """Gives tensors their places in one flat tensor for each run of the same device."""
     flats = []
-    while tensors:
-        device = tensors[0].device
-        count = next((i for i, t in enumerate(tensors) if t.device != device), len(tensors))
-        part, tensors = tensors[:count], tensors[count:]
-        flat = torch.cat([tensor.detach().reshape(-1) for tensor in part])
+    while seats:
+        device = seats[0].find().device
+        same = [seat.find().device == device for seat in seats] + [False]
+        part, seats = seats[: same.index(False)], seats[same.index(False) :]
+        tensors = [seat.find() for seat in part]
+        flat = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
         begin = 0
-        for tensor in part:
-            tensor.data = flat[begin : begin + tensor.numel()].view(tensor.shape)
+        for seat, tensor in zip(part, tensors):
+            seat.place = flat[begin : begin + tensor.numel()].view(tensor.shape)
+            tensor.data = seat.place
             begin += tensor.numel()
         flats.append(flat)
     return flats

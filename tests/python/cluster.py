@@ -95,6 +95,14 @@ def as_processes(size, script, *arguments, **variables):
         ]
 
 
+def torchrun(size):
+    """Without the program. Not --standalone, whose port is one for all torchruns of a machine. The
+    mapping of a rank that is not there stands for the default, which torch 1.13 cannot read under
+    Python 3.11."""
+    launch = [sys.executable, "-m", "torch.distributed.run", f"--nproc_per_node={size}"]
+    return launch + [f"--master_port={free_port()}", "--redirects=9:1", "--tee=9:1"]
+
+
 def output(process):
     """All that a process says until it ends, and its exit code."""
     text, _ = process.communicate(timeout=DEADLINE_S)

@@ -39,9 +39,7 @@ class ExamplesTest(unittest.TestCase):
         self.folder = folder.name
 
     def test_pytorch_learns(self):
-        launch = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-        launch += ["--nproc_per_node=2", "--redirects=9:1", "--tee=9:1"]
-        said = run(launch + [str(EXAMPLES / "pytorch_cifar.py"), "--out=run"], self.folder)
+        said = run(cluster.torchrun(2) + [str(EXAMPLES / "pytorch_cifar.py"), "--out=run"], self.folder)
         accuracy = re.search(r"averaged model: accuracy ([0-9.]+)%", said)
         self.assertGreater(float(accuracy.group(1)), 50, said)
         self.assertTrue(os.path.exists(f"{self.folder}/run/model.safetensors"))

@@ -281,6 +281,8 @@ class ErrorTest(unittest.TestCase):
             ({"model": "lenet5"}, ["--model=lenet5", "leave it out"]),
             ({"clip_norm": 1}, ["--clip-norm=1"]),
             ({"device": "cuda"}, ["--device=cuda"]),
+            ({"topology": "ring\0"}, ["topology", "NUL"]),
+            ({"batch": [8]}, ["batch=[8]"]),
         ):
             with self.subTest(settings):
                 self.fails(gv.UsageError, words, self.zeros, size=1, **settings)
@@ -291,6 +293,7 @@ class ErrorTest(unittest.TestCase):
             ({}, ["model"]),
             ({"x": numpy.full(2, numpy.nan, numpy.float32)}, ["x", "not finite"]),
             ({"": START}, ["name"]),
+            ({"a\0b": START}, ["NUL"]),
         ):
             with self.subTest(words=words), self.assertRaises(gv.UsageError) as caught:
                 gv.Node(parameters, rounds=3)
@@ -301,7 +304,7 @@ class ErrorTest(unittest.TestCase):
         def body(rank, settings):
             return train(Quadratic(rank), settings, begin=START + numpy.float32(rank))
 
-        self.fails(gv.RendezvousError, ["starting weights", "rank 1"], body)
+        self.fails(gv.RendezvousError, ["starting weights", "rank 1", "seed before"], body)
 
     def test_all_nodes_have_the_same_tensors(self):
         def body(rank, settings):
@@ -334,6 +337,41 @@ class ErrorTest(unittest.TestCase):
         self.assertIn("rank 1: KeyError", notes)
         self.assertIn("rank 0: InterruptedRunError", notes)
         self.assertIn("no such batch", str(caught.exception))
+
+    def test_a_program_that_ends_early_says_so(self):
+        program = (
+            "import numpy, grapevine as gv\n"
+            "node = gv.Node({'x': numpy.ones(2, numpy.float32)}, rounds=9, lr=0.1)\n"
+            "node.wanted().gradient[:] = 0\n"
+            "node.deliver()\n"
+        )
+        environment = {**os.environ, "PYTHONPATH": str(cluster.SOURCE / "python")}
+        for end, words in (("", "left after 1 rounds"), ("raise KeyError('x')", "KeyError")):
+            answer = subprocess.run(
+                [sys.executable, "-c", program + end],
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=cluster.DEADLINE_S,
+                check=False,
+            )
+            self.assertIn(words, answer.stderr)
+            self.assertEqual("left after" in answer.stderr, not end, answer.stderr)
+
+    def test_a_process_that_was_forked_holds_up_no_end(self):
+        node = gv.Node({"x": START}, rounds=1, lr=0.1)
+        node.wanted().gradient[:] = 0
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(write)
+            os.read(read, 1)  # until the parent has seen the end
+            os._exit(0)
+        os.close(read)
+        node.deliver()
+        self.assertIsNone(node.wanted())
+        os.close(write)
+        os.waitpid(child, 0)
 
     def test_what_is_not_wanted_is_refused(self):
         node = gv.Node({"x": START}, rounds=2, lr=0.1)
@@ -463,7 +501,7 @@ class ResultsTest(unittest.TestCase):
 
     def test_simulate(self):
         found = gv.simulate(
-            nodes=8, topology="ring", model="phantom:1MB", compute="5ms", rounds=20
+            nodes=numpy.int64(8), topology="ring", model="phantom:1MB", compute="5ms", rounds=20
         )
         self.assertEqual(found["rounds"], 20)
         self.assertGreater(found["simulated_time_s"], 0.1)

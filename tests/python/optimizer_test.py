@@ -3,7 +3,6 @@
 
 import os
 import subprocess
-import sys
 import unittest
 
 import cluster
@@ -207,6 +206,88 @@ class OptimizerTest(unittest.TestCase):
         self.assertEqual([there for _, there, _ in found], [True, False, False])
         torch.testing.assert_close(found[0][2], mean, rtol=0, atol=1e-6)
 
+    def steps_with(self, change, passes=1, size=2, scale=1.0, **settings):
+        """The models of nodes of which `change` has something done after they are wrapped."""
+
+        def body(rank, settings):
+            model = settings.pop("start")[rank]
+            optimizer = gv.Optimizer(sgd(model), gv.init(**settings), model=model)
+            change(model)
+            for inputs, labels in batches(rank):
+                optimizer.zero_grad()
+                for _ in range(passes):
+                    loss = backward(model, (inputs * scale, labels))
+                optimizer.step(loss=loss)
+            return weights_of(model), model[1].running_var.min().item()
+
+        return self.run_nodes(size, body, **settings)
+
+    def test_a_model_that_gets_other_tensors_is_still_the_run_s(self):
+        def other_data(model):
+            model[0].weight.data = model[0].weight.data.clone()
+            model[1].running_mean = model[1].running_mean.clone()
+
+        def other_vector(model):
+            vector = torch.nn.utils.parameters_to_vector(model.parameters())
+            torch.nn.utils.vector_to_parameters(vector, model.parameters())
+
+        expected = self.steps_with(lambda model: None)
+        for change in (other_data, other_vector, lambda model: model.double().float()):
+            found = self.steps_with(change)
+            for rank in range(2):
+                torch.testing.assert_close(found[rank][0], expected[rank][0], rtol=0, atol=0)
+
+    def test_a_model_that_becomes_another_is_refused(self):
+        with self.assertRaises(gv.UsageError) as caught:
+            model = network()
+            optimizer = gv.Optimizer(sgd(model), gv.init(), model=model, rounds=2)
+            model.double()
+            optimizer.step()
+        self.assertIn("before it is wrapped", str(caught.exception))
+
+    def test_statistics_stay_variances_however_many_passes_a_step_has(self):
+        for topology in ("ring", "complete"):
+            found = self.steps_with(
+                lambda model: None, passes=8, size=4, scale=100.0, topology=topology
+            )
+            self.assertGreater(min(variance for _, variance in found), 0)
+
+    def test_a_parameter_without_dimensions_is_averaged(self):
+        class Scaled(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.scale = torch.nn.Parameter(torch.tensor(2.0))
+
+        def body(rank, settings):
+            del settings["start"]
+            model, other = Scaled(), Scaled()
+            optimizer = gv.Optimizer(
+                torch.optim.SGD(model.parameters(), lr=0.5), gv.init(**settings), model=model
+            )
+            while not optimizer.over:
+                optimizer.zero_grad()
+                model.scale.backward()
+                optimizer.step()
+            return optimizer.average(other), other.scale.item()
+
+        found = self.run_nodes(2, body, rounds=3)
+        self.assertEqual(found[0], (True, 0.5))
+
+    def test_the_workers_of_a_loader_hold_nobody_up(self):
+        """They are forked, and end with their loader, after the last step."""
+
+        def body(rank, settings):
+            model = settings.pop("start")[rank]
+            optimizer = gv.Optimizer(sgd(model), gv.init(**settings), model=model)
+            data = list(batches(rank))
+            loader = torch.utils.data.DataLoader(data, batch_size=None, num_workers=1)
+            for inputs, labels in loader:
+                optimizer.zero_grad()
+                optimizer.step(loss=backward(model, (inputs, labels)))
+            return optimizer.over
+
+        self.assertEqual(self.run_nodes(1, body), [True])
+
     def test_a_loop_that_is_too_long_is_told(self):
         def body(rank, settings):
             model = settings.pop("start")[rank]
@@ -238,11 +319,8 @@ class OptimizerTest(unittest.TestCase):
 @unittest.skipIf(torch is None, "PyTorch is not installed")
 class TorchrunTest(unittest.TestCase):
     def test_four_processes(self):
-        # The mapping of a rank that is not there stands for the default, which torch 1.13 cannot
-        # read under Python 3.11.
         answer = subprocess.run(
-            [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=4"]
-            + ["--redirects=9:1", "--tee=9:1", str(cluster.HERE / "train_torch.py")],
+            cluster.torchrun(4) + [str(cluster.HERE / "train_torch.py")],
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             capture_output=True,
             text=True,

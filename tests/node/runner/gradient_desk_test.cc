@@ -117,12 +117,24 @@ TEST_F(GradientDeskTest, WakesWhoWaits) {
   caller.join();
 }
 
-TEST_F(GradientDeskTest, WantsNothingWithoutItsComputer) {
+// The node has failed: how, is not known yet, and the caller cannot know that its gradient is for
+// nobody.
+TEST_F(GradientDeskTest, WhatANodeDoesNotWaitForAnyMoreIsTakenByNobody) {
   Want(0);
   ASSERT_TRUE((*desk_.Await(Later())).has_value());
   computer_.reset();
+  EXPECT_TRUE(desk_.Deliver(0).ok());
+  EXPECT_EQ(Heard(), "");
   EXPECT_TRUE(absl::IsFailedPrecondition(desk_.Deliver(0)));
   EXPECT_FALSE((*desk_.Await(Soon())).has_value());
+  desk_.Close(absl::InternalError("how"));
+  EXPECT_EQ(desk_.Await(Later()).status().message(), "how");
+}
+
+TEST_F(GradientDeskTest, NothingIsTakenThatWasNotGivenOutWhenTheNodeEnded) {
+  Want(0);
+  computer_.reset();
+  EXPECT_TRUE(absl::IsFailedPrecondition(desk_.Deliver(0)));
 }
 
 }  // namespace
