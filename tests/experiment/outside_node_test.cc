@@ -18,7 +18,6 @@
 #include "experiment/core/experiment.h"
 #include "experiment/real/threaded_run.h"
 #include "model/files/safetensors.h"
-#include "model/network/compute_context.h"
 #include "model/problem/objective.h"
 #include "run/config/config_resolve.h"
 #include "run/records/metrics.h"
