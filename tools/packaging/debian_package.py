@@ -115,6 +115,12 @@ def copyright_text(program, date):
     return COPYRIGHT.format(year=year, comment=CUDA_COMMENT if with_cuda else "")
 
 
+def dependencies(program, library, scratch):
+    """Python only where its package is there, too."""
+    needed = shared_libraries(filter(None, (program, library)), scratch)
+    return f"{needed}, python3" if library else needed
+
+
 def stripped(binary, scratch):
     """A copy without what only a debugger or a linker of objects reads."""
     copy = scratch / os.path.basename(binary)
@@ -159,7 +165,7 @@ def pack(program, library, scratch, out):
     (root / "DEBIAN").mkdir()
     (root / "DEBIAN/control").write_text(CONTROL.format(
         version=version, architecture=architecture, maintainer=maintainer(), kilobytes=kilobytes,
-        depends=shared_libraries(filter(None, (program, library)), scratch), synopsis=synopsis,
+        depends=dependencies(program, library, scratch), synopsis=synopsis,
         description=wrapped(description)))
     (root / "DEBIAN/md5sums").write_text(checksums(root))
     for path in [root, *root.glob("**/*")]:
