@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/units.h"
+#include "report/unit.h"
 
 namespace grapevine {
 namespace {
@@ -18,22 +19,9 @@ struct Range {
   bool empty() const { return low > high; }
 };
 
-struct NamedUnit {
-  const char* name;
-  double size;
-  double from;  // the greatest value at which it is used
-};
-
-constexpr NamedUnit kBytes[] = {
-    {"TB", 1e12, 1e12}, {"GB", 1e9, 1e9}, {"MB", 1e6, 1e6}, {"kB", 1e3, 1e3}, {"B", 1, 0}};
-constexpr NamedUnit kSeconds[] = {{"h", 3600, 7200}, {"min", 60, 180}, {"s", 1, 0}};
-
-void UseUnit(std::span<const NamedUnit> units, double greatest, Axis* axis) {
-  const auto unit =
-      std::find_if(units.begin(), units.end(),
-                   [greatest](const NamedUnit& candidate) { return greatest >= candidate.from; });
-  axis->unit = unit->size;
-  axis->label = absl::StrCat(axis->label, " (", unit->name, ")");
+void UseUnit(const Unit& unit, Axis* axis) {
+  axis->unit = unit.size;
+  axis->label = absl::StrCat(axis->label, " (", unit.name, ")");
 }
 
 Range HorizontalRange(std::span<const Band> curves) {
@@ -117,11 +105,11 @@ Axis AxisOf(Horizontal quantity, const Range& range) {
       break;
     case Horizontal::kBytes:
       axis.label = "bytes sent by all nodes";
-      UseUnit(kBytes, greatest, &axis);
+      UseUnit(UnitOfBytes(greatest), &axis);
       break;
     case Horizontal::kTime:
       axis.label = "time";
-      UseUnit(kSeconds, greatest, &axis);
+      UseUnit(UnitOfSeconds(greatest), &axis);
       break;
   }
   axis.low = std::min(0.0, range.empty() ? 0 : range.low) / axis.unit;

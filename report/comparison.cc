@@ -15,7 +15,9 @@
 #include "base/units.h"
 #include "report/curve.h"
 #include "report/run_reader.h"
+#include "report/sample.h"
 #include "report/target.h"
+#include "report/unit.h"
 #include "run/config/config_field.h"
 #include "run/config/sweep_cells.h"
 #include "run/records/metrics.h"
@@ -38,6 +40,9 @@ struct ComparedRun {
 std::string Percent(double fraction) { return absl::StrFormat("%.2f %%", 100 * fraction); }
 std::string ThreeFigures(double value) { return absl::StrFormat("%.3g", value); }
 
+Unit Percents(double) { return {"%", 0.01}; }
+Unit Plain(double) { return {"", 1}; }
+
 std::string Number(const std::optional<double>& value) {
   return value ? absl::StrFormat("%.12g", *value) : "";
 }
@@ -49,6 +54,7 @@ struct Column {
   std::string heading;  // elsewhere
   std::function<std::optional<double>(const ComparedRun&)> value;
   std::string (*text)(double);
+  Unit (*unit)(double);  // of means like this, beside their deviations
   bool greatest_first;
   const char* absent = "";  // outside of CSV
 };
@@ -56,22 +62,24 @@ struct Column {
 std::vector<Column> Columns(std::optional<double> target) {
   return {
       {"accuracy", "test_accuracy", "accuracy",
-       [](const ComparedRun& run) { return run.outcome.test_accuracy; }, &Percent, true},
+       [](const ComparedRun& run) { return run.outcome.test_accuracy; }, &Percent, &Percents, true},
       {"best", "best_test_accuracy", "best",
-       [](const ComparedRun& run) { return run.best_accuracy; }, &Percent, true},
+       [](const ComparedRun& run) { return run.best_accuracy; }, &Percent, &Percents, true},
       {"target", "target_time_s", absl::StrCat("time to ", target ? TargetName(*target) : "target"),
-       [](const ComparedRun& run) { return run.seconds_to_target; }, &HumanDuration, false,
-       target ? "never" : ""},
+       [](const ComparedRun& run) { return run.seconds_to_target; }, &HumanDuration, &UnitOfSeconds,
+       false, target ? "never" : ""},
       {"time", "time_s", "time", [](const ComparedRun& run) { return run.outcome.time_s; },
-       &HumanDuration, false},
+       &HumanDuration, &UnitOfSeconds, false},
       {"bytes", "bytes_sent_total", "sent",
-       [](const ComparedRun& run) { return run.outcome.bytes_sent_total; }, &HumanSize, false},
+       [](const ComparedRun& run) { return run.outcome.bytes_sent_total; }, &HumanSize,
+       &UnitOfBytes, false},
       {"consensus", "consensus_distance", "consensus distance",
-       [](const ComparedRun& run) { return run.outcome.consensus_distance; }, &ThreeFigures, false},
+       [](const ComparedRun& run) { return run.outcome.consensus_distance; }, &ThreeFigures, &Plain,
+       false},
       {"staleness", "staleness_mean", "staleness",
-       [](const ComparedRun& run) { return run.staleness_mean; }, &ThreeFigures, false},
+       [](const ComparedRun& run) { return run.staleness_mean; }, &ThreeFigures, &Plain, false},
       {"greatest-staleness", "staleness_max", "greatest staleness",
-       [](const ComparedRun& run) { return run.staleness_max; }, &ThreeFigures, false},
+       [](const ComparedRun& run) { return run.staleness_max; }, &ThreeFigures, &Plain, false},
   };
 }
 
@@ -95,17 +103,43 @@ absl::StatusOr<ComparedRun> Compared(const RecordedRun& run, std::string method,
   return compared;
 }
 
-void Sort(const Column& column, std::vector<ComparedRun>* runs) {
-  std::ranges::stable_sort(*runs, [&column](const ComparedRun& a, const ComparedRun& b) {
-    const std::optional<double> left = column.value(a);
-    const std::optional<double> right = column.value(b);
+// Runs that differ only in the seed.
+struct ComparedMethod {
+  std::string name;
+  std::vector<ComparedRun> runs;
+};
+
+// Of those of the runs that have a value.
+std::optional<Sample> SampleOfMethod(const Column& column, const ComparedMethod& method) {
+  std::vector<double> values;
+  for (const ComparedRun& run : method.runs) {
+    if (const std::optional<double> value = column.value(run)) values.push_back(*value);
+  }
+  return SampleOf(values);
+}
+
+std::optional<double> ValueOf(const Column& column, const ComparedRun& run) {
+  return column.value(run);
+}
+
+std::optional<double> ValueOf(const Column& column, const ComparedMethod& method) {
+  const std::optional<Sample> sample = SampleOfMethod(column, method);
+  return sample ? std::optional(sample->mean) : std::nullopt;
+}
+
+template <typename Line>
+void Sort(const Column& column, std::vector<Line>* lines) {
+  std::ranges::stable_sort(*lines, [&column](const Line& a, const Line& b) {
+    const std::optional<double> left = ValueOf(column, a);
+    const std::optional<double> right = ValueOf(column, b);
     if (!left || !right) return left.has_value() && !right.has_value();
     return column.greatest_first ? *left > *right : *left < *right;
   });
 }
 
+template <typename Line>
 absl::Status SortBy(const std::string& key, const std::vector<Column>& columns,
-                    std::vector<ComparedRun>* runs) {
+                    std::vector<Line>* lines) {
   const auto by = [&columns](const std::string& name) {
     return std::ranges::find(columns, name, &Column::key);
   };
@@ -113,8 +147,8 @@ absl::Status SortBy(const std::string& key, const std::vector<Column>& columns,
     return UsageError(
         absl::StrCat("--sort=", key, ": must be one of ", absl::StrJoin(ComparisonKeys(), ", ")));
   }
-  Sort(*by("time"), runs);
-  Sort(*by(key), runs);
+  Sort(*by("time"), lines);
+  Sort(*by(key), lines);
   return absl::OkStatus();
 }
 
@@ -130,6 +164,59 @@ Table TableOfRuns(const std::vector<ComparedRun>& runs, const std::vector<Column
     for (const Column& column : columns) {
       const std::optional<double> value = column.value(run);
       row.push_back(numbers ? Number(value) : value ? column.text(*value) : column.absent);
+    }
+  }
+  return table;
+}
+
+// In the order of their first runs.
+std::vector<ComparedMethod> ByMethod(std::vector<ComparedRun> runs) {
+  std::vector<ComparedMethod> methods;
+  for (ComparedRun& run : runs) {
+    auto method = std::ranges::find(methods, run.method, &ComparedMethod::name);
+    if (method == methods.end()) method = methods.insert(methods.end(), {run.method, {}});
+    method->runs.push_back(std::move(run));
+  }
+  return methods;
+}
+
+std::string TextOver(const Column& column, const ComparedMethod& method) {
+  const std::optional<Sample> sample = SampleOfMethod(column, method);
+  if (!sample) return column.absent;
+  const std::string text = sample->deviation ? SampleText(*sample, column.unit(sample->mean))
+                                             : column.text(sample->mean);
+  if (sample->count == method.runs.size()) return text;
+  return absl::StrCat(text, " (", sample->count, " of ", method.runs.size(), ")");
+}
+
+Table TextsOverSeeds(const std::vector<ComparedMethod>& methods,
+                     const std::vector<Column>& columns) {
+  Table table{{"method", "runs"}, {}};
+  for (const Column& column : columns) table.header.push_back(column.heading);
+  for (const ComparedMethod& method : methods) {
+    std::vector<std::string>& row = table.rows.emplace_back();
+    row = {method.name, absl::StrCat(method.runs.size())};
+    for (const Column& column : columns) row.push_back(TextOver(column, method));
+  }
+  return table;
+}
+
+Table NumbersOverSeeds(const std::vector<ComparedMethod>& methods,
+                       const std::vector<Column>& columns) {
+  Table table{{"method", "runs"}, {}};
+  for (const Column& column : columns) {
+    for (const char* of : {"_mean", "_sd", "_runs"}) {
+      table.header.push_back(absl::StrCat(column.field, of));
+    }
+  }
+  for (const ComparedMethod& method : methods) {
+    std::vector<std::string>& row = table.rows.emplace_back();
+    row = {method.name, absl::StrCat(method.runs.size())};
+    for (const Column& column : columns) {
+      const std::optional<Sample> sample = SampleOfMethod(column, method);
+      row.push_back(sample ? Number(sample->mean) : "");
+      row.push_back(sample ? Number(sample->deviation) : "");
+      row.push_back(absl::StrCat(sample ? sample->count : 0));
     }
   }
   return table;
@@ -156,26 +243,47 @@ struct ComparedRuns {
   std::vector<std::string> commands;  // that repeat the runs, in the order of its rows
 };
 
-absl::StatusOr<ComparedRuns> Compare(const ComparisonOptions& options, bool numbers) {
+struct MeasuredRuns {
+  std::vector<ComparedRun> runs;  // as they were named
+  std::vector<Column> columns;
+};
+
+absl::StatusOr<MeasuredRuns> Measure(const ComparisonOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<RecordedRun> recorded, ReadRuns(options.runs));
   const std::vector<const Config*> configs = ConfigsOf(recorded);
   ASSIGN_OR_RETURN(const std::optional<double> target, TargetOf(options.target, configs));
   const std::vector<std::string> methods = CurveLabels(configs);
-  std::vector<ComparedRun> runs;
+  MeasuredRuns measured{{}, Columns(target)};
   for (size_t i = 0; i < recorded.size(); ++i) {
     ASSIGN_OR_RETURN(ComparedRun run, Compared(recorded[i], methods[i], target));
-    runs.push_back(std::move(run));
+    measured.runs.push_back(std::move(run));
   }
-  const std::vector<Column> columns = Columns(target);
-  RETURN_IF_ERROR(SortBy(options.sort, columns, &runs));
-  ComparedRuns comparison{TableOfRuns(runs, columns, numbers), {}};
-  for (ComparedRun& run : runs) comparison.commands.push_back(std::move(run.command));
+  return measured;
+}
+
+absl::StatusOr<ComparedRuns> Compare(const ComparisonOptions& options, bool numbers) {
+  ASSIGN_OR_RETURN(MeasuredRuns measured, Measure(options));
+  RETURN_IF_ERROR(SortBy(options.sort, measured.columns, &measured.runs));
+  ComparedRuns comparison{TableOfRuns(measured.runs, measured.columns, numbers), {}};
+  for (ComparedRun& run : measured.runs) comparison.commands.push_back(std::move(run.command));
   return comparison;
+}
+
+absl::StatusOr<Table> CompareOverSeeds(const ComparisonOptions& options) {
+  ASSIGN_OR_RETURN(MeasuredRuns measured, Measure(options));
+  std::vector<ComparedMethod> methods = ByMethod(std::move(measured.runs));
+  RETURN_IF_ERROR(SortBy(options.sort, measured.columns, &methods));
+  return options.format == TableFormat::kCsv ? NumbersOverSeeds(methods, measured.columns)
+                                             : TextsOverSeeds(methods, measured.columns);
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options) {
+  if (options.over_seeds) {
+    ASSIGN_OR_RETURN(const Table table, CompareOverSeeds(options));
+    return TableText(table, options.format);
+  }
   ASSIGN_OR_RETURN(ComparedRuns comparison, Compare(options, options.format == TableFormat::kCsv));
   Table& table = comparison.table;
   if (options.format == TableFormat::kText) {

@@ -19,6 +19,7 @@ struct ComparisonOptions {
   std::string target;             // an accuracy; empty: the runs' own
   std::string sort = "accuracy";  // one of ComparisonKeys
   TableFormat format = TableFormat::kText;
+  bool over_seeds = false;  // a line for the runs that differ only in the seed
 };
 
 // What --sort may name.
@@ -27,7 +28,12 @@ std::vector<std::string> ComparisonKeys();
 // A line for each run, the best first and those without a value last; equal ones in the order of
 // their times. CSV has numbers in the units of metrics.jsonl, the others have units. Runs that have
 // not finished are compared by what they have measured so far. For a terminal, the commands that
-// repeat the runs follow the table; else they are its last column. Errors are kUsage or kInput.
+// repeat the runs follow the table; else they are its last column.
+//
+// Over seeds, a line has the mean and the sample's standard deviation of its runs, of those that
+// have the value ("2 of 3"), and no command; the means are sorted. Of CSV these are three columns:
+// the mean, the deviation (empty for one run alone), and how many runs. Errors are kUsage or
+// kInput.
 absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options);
 
 // The runs as people read them, in the order of ComparisonText; `options.format` plays no part.

@@ -51,6 +51,7 @@ std::string LatexCell(const std::string& text) {
                                                          {"'", "\\textquotesingle{}"},
                                                          {"\"", "\\symbol{34}"},
                                                          {"`", "\\textasciigrave{}"},
+                                                         {"\u00b1", "$\\pm$"},
                                                          {"\n", " "}});
   // Twice, as what has been replaced is not looked at again: "---".
   const auto apart = [](const std::string& repeated) {
@@ -108,15 +109,25 @@ std::string Csv(const Table& table) {
   return text;
 }
 
-std::string Latex(const Table& table) {
+// The lines above the header, below it, and at the end.
+struct Rules {
+  const char* top;
+  const char* middle;
+  const char* bottom;
+};
+
+constexpr Rules kPlainRules = {"\\hline", "\\hline", "\\hline"};
+constexpr Rules kBooktabsRules = {"\\toprule", "\\midrule", "\\bottomrule"};
+
+std::string Latex(const Table& table, const Rules& rules) {
   const auto line = [](const Cells& cells) {
     return absl::StrCat(absl::StrJoin(Each(cells, LatexCell), " & "), " \\\\\n");
   };
   std::string text =
-      absl::StrCat("\\begin{tabular}{", absl::StrJoin(Alignments(table, "l", "r"), ""),
-                   "}\n\\hline\n", line(table.header), "\\hline\n");
+      absl::StrCat("\\begin{tabular}{", absl::StrJoin(Alignments(table, "l", "r"), ""), "}\n",
+                   rules.top, "\n", line(table.header), rules.middle, "\n");
   for (const Cells& row : table.rows) text += line(row);
-  return text + "\\hline\n\\end{tabular}\n";
+  return absl::StrCat(text, rules.bottom, "\n\\end{tabular}\n");
 }
 
 std::string Markdown(const Table& table) {
@@ -171,7 +182,9 @@ std::string TableText(const Table& table, TableFormat format) {
     case TableFormat::kCsv:
       return Csv(safe);
     case TableFormat::kLatex:
-      return Latex(WithoutEmptyColumns(safe));
+      return Latex(WithoutEmptyColumns(safe), kPlainRules);
+    case TableFormat::kBooktabs:
+      return Latex(WithoutEmptyColumns(safe), kBooktabsRules);
     case TableFormat::kMarkdown:
       return Markdown(WithoutEmptyColumns(safe));
     case TableFormat::kText:

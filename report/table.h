@@ -21,6 +21,7 @@ enum class TableFormat {
   kCsv,       // RFC 4180, with a header
   kLatex,     // a tabular that needs no package (of LaTeX since 2020)
   kMarkdown,  // with pipes
+  kBooktabs,  // a tabular with the rules of LaTeX's package booktabs
 };
 
 struct NamedTableFormat {
@@ -31,7 +32,8 @@ struct NamedTableFormat {
 inline constexpr NamedTableFormat kTableFormats[] = {{"text", TableFormat::kText},
                                                      {"csv", TableFormat::kCsv},
                                                      {"latex", TableFormat::kLatex},
-                                                     {"markdown", TableFormat::kMarkdown}};
+                                                     {"markdown", TableFormat::kMarkdown},
+                                                     {"booktabs", TableFormat::kBooktabs}};
 
 // Every line with its break. Columns of numbers are aligned at the right; except in CSV, those
 // that are empty in every row are left out. What means something to the format is escaped, and what

@@ -18,7 +18,8 @@ constexpr char kCompareExamples[] =
     "Examples:\n"
     "  grapevine compare runs/ring runs/torus\n"
     "  grapevine compare runs/sweep --target=97% --sort=target --format=markdown\n"
-    "  grapevine compare runs/ring --measurements --format=csv -o ring.csv";
+    "  grapevine compare runs/ring --measurements --format=csv -o ring.csv\n"
+    "  grapevine compare runs/sweep --seeds --format=booktabs -o table.tex";
 
 struct GivenForTable {
   ComparisonOptions options;
@@ -26,8 +27,9 @@ struct GivenForTable {
   std::string output;
 };
 
-absl::Status Compare(const GivenForTable& given, bool measurements) {
+absl::Status Compare(const GivenForTable& given, bool over_seeds, bool measurements) {
   ComparisonOptions options = given.options;
+  options.over_seeds = over_seeds;
   options.format = TableFormatNamed(given.format);
   ASSIGN_OR_RETURN(const std::string text, measurements
                                                ? MeasurementsText(options.runs, options.format)
@@ -63,20 +65,27 @@ void AddCompareCommand(CommandLine& line) {
                                   .placeholder = "KEY"},
                                  &options.sort)
                         .OneOf(ComparisonKeys());
+  const Flag seeds =
+      command.AddSwitch({.names = "--seeds",
+                         .help = "a line for the runs that differ only in the seed: mean and "
+                                 "standard deviation (of the sample, n - 1), without commands"});
   const Flag measurements =
       command
           .AddSwitch({.names = "--measurements",
                       .help = "a line for each measurement of each run instead, with all fields of "
                               "metrics.jsonl"})
           .Excludes(target)
-          .Excludes(sort);
+          .Excludes(sort)
+          .Excludes(seeds);
   AddTableFormatFlag(command, "how the table is written", &given->format);
   command.AddFlag({.names = "-o,--output",
                    .help = "file to write (default: standard output)",
                    .placeholder = "FILE"},
                   &given->output);
   command.SetFooter(kCompareExamples);
-  command.OnChosen([given, measurements] { return Compare(*given, measurements.given()); });
+  command.OnChosen([given, seeds, measurements] {
+    return Compare(*given, seeds.given(), measurements.given());
+  });
 }
 
 }  // namespace grapevine

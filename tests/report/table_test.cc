@@ -29,6 +29,16 @@ TEST(TableText, EscapesInLatex) {
             "\\hline\n\\end{tabular}\n");
 }
 
+TEST(TableText, HasTheRulesOfBooktabs) {
+  EXPECT_EQ(TableText({{"method", "accuracy"}, {{"a_b & c", "98.5 \u00b1 1.2 %"}, {"d", "7"}}},
+                      TableFormat::kBooktabs),
+            "\\begin{tabular}{ll}\n\\toprule\n"
+            "method & accuracy \\\\\n\\midrule\n"
+            "a\\_b \\& c & 98.5 $\\pm$ 1.2 \\% \\\\\n"
+            "d & 7 \\\\\n"
+            "\\bottomrule\n\\end{tabular}\n");
+}
+
 TEST(TableText, EscapesPipesInMarkdown) {
   EXPECT_EQ(TableText(Awkward(), TableFormat::kMarkdown),
             "| method | accuracy (%) |\n"
