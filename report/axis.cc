@@ -47,24 +47,37 @@ Range VerticalRange(std::span<const Band> curves, bool positive) {
   return range;
 }
 
-// Below two decades, tics at powers of ten would leave the axis nearly bare.
-void FitNarrow(Axis* axis) {
+void AddTics(std::span<const double> steps, Axis* axis) {
   const int first = static_cast<int>(std::floor(std::log10(axis->low)));
   const int last = static_cast<int>(std::ceil(std::log10(axis->high)));
   for (int decade = first; decade <= last; ++decade) {
-    for (const double step : {1.0, 2.0, 5.0}) {
+    for (const double step : steps) {
       const double tic = step * std::pow(10, decade);
       if (tic >= axis->low && tic <= axis->high) axis->tics.push_back(tic);
     }
   }
 }
 
+// Below two decades, tics at powers of ten would leave the axis nearly bare.
+void FitNarrow(Axis* axis) {
+  constexpr double kUsual[] = {1, 2, 5};
+  constexpr double kFine[] = {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9};
+  AddTics(kUsual, axis);
+  if (axis->tics.size() >= 2) return;
+  axis->tics.clear();
+  AddTics(kFine, axis);
+}
+
+void FitTics(Axis* axis) {
+  axis->decades = axis->high / axis->low >= 100;
+  if (!axis->decades) FitNarrow(axis);
+}
+
 void FitLogarithmic(const Range& range, Axis* axis) {
   const double margin = std::max(std::pow(range.high / range.low, 0.05), 1.1);
   axis->low = range.low / margin;
   axis->high = range.high * margin;
-  axis->decades = axis->high / axis->low >= 100;
-  if (!axis->decades) FitNarrow(axis);
+  FitTics(axis);
 }
 
 void FitLinear(const Range& range, Axis* axis) {
@@ -140,8 +153,22 @@ Axis AxisOfBars(std::string label, const std::vector<std::string>& names) {
   return axis;
 }
 
-Axis AxisOf(Vertical y, std::span<const Band> curves) {
+std::string NameOf(const Axis& axis) {
+  return axis.unit_of_names.empty() ? axis.label
+                                    : absl::StrCat(axis.label, " (", axis.unit_of_names, ")");
+}
+
+void Limit(double low, double high, Axis* axis) {
+  axis->low = low;
+  axis->high = high;
+  axis->tics.clear();
+  if (axis->logarithmic) FitTics(axis);
+}
+
+Axis AxisOf(Vertical y, std::span<const Band> curves, bool logarithmic) {
   Axis axis;
+  axis.logarithmic = logarithmic;
+  if (logarithmic) axis.low = 0.1;
   switch (y) {
     case Vertical::kTrainLoss:
       axis.label = "training loss";

@@ -28,7 +28,15 @@ struct Axis {
 // An axis that fits all of `curves`, in a unit that keeps numbers short. Ignores curves without
 // points and, if logarithmic, points at or below 0.
 Axis AxisOf(Horizontal x, std::span<const Band> curves);
-Axis AxisOf(Vertical y, std::span<const Band> curves);
+// Consensus distances are logarithmic anyway.
+Axis AxisOf(Vertical y, std::span<const Band> curves, bool logarithmic = false);
+
+// With the unit of what names stand for, where an axis has names: "latency (s)".
+std::string NameOf(const Axis& axis);
+
+// From `low` to `high`, in its unit, below and above which nothing is drawn: low < high, both above
+// 0 if it is logarithmic.
+void Limit(double low, double high, Axis* axis);
 
 // The same quantity as a vertical axis, from 0, with room above for what is written on bars.
 Axis UpwardsAxisOf(Horizontal y, std::span<const Band> curves);

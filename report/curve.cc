@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -148,6 +149,34 @@ std::vector<Curve> GroupRuns(std::span<const RecordedRun> runs) {
   }
   for (Curve& curve : curves) curve.label = WithCount(curve);
   return curves;
+}
+
+namespace {
+
+// None if all are simulated.
+std::set<size_t> UnlessAll(std::set<size_t> simulated, size_t curves) {
+  if (simulated.size() == curves) simulated.clear();
+  return simulated;
+}
+
+}  // namespace
+
+std::set<size_t> SimulatedBesideReal(const std::vector<Curve>& curves) {
+  std::set<size_t> simulated;
+  for (size_t i = 0; i < curves.size(); ++i) {
+    if (IsSimulated(curves[i].runs.front()->config)) simulated.insert(i);
+  }
+  return UnlessAll(std::move(simulated), curves.size());
+}
+
+std::set<size_t> SimulatedBesideReal(Configs configs, const CellLabels& labels) {
+  std::set<size_t> simulated;
+  for (size_t i = 0; i < configs.size(); ++i) {
+    if (!IsSimulated(*configs[i])) continue;
+    const auto label = std::ranges::find(labels.distinct, labels.of_cell[i]);
+    simulated.insert(static_cast<size_t>(label - labels.distinct.begin()));
+  }
+  return UnlessAll(std::move(simulated), labels.distinct.size());
 }
 
 std::string CommonTitle(Configs configs) {

@@ -5,6 +5,7 @@
 #ifndef GRAPEVINE_REPORT_CURVE_H_
 #define GRAPEVINE_REPORT_CURVE_H_
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <set>
@@ -49,6 +50,9 @@ struct Curve {
 // In the order of each curve's first run. The runs must outlive the result.
 std::vector<Curve> GroupRuns(std::span<const RecordedRun> runs);
 
+// By their places: the simulated ones, if there are real ones, too.
+std::set<size_t> SimulatedBesideReal(const std::vector<Curve>& curves);
+
 // What all have in common: "lenet5 on mnist, 8 nodes, batch 32, lr 0.05".
 std::string CommonTitle(std::span<const Config* const> configs);
 
@@ -69,6 +73,10 @@ struct CellLabels {
 // CurveLabels, without what is on an axis.
 CellLabels LabelsOf(std::span<const Config* const> configs, const std::set<std::string>& apart);
 CellLabels LabelsOf(std::span<const SweptCell> cells, const std::set<std::string>& apart);
+
+// The same of labels.distinct.
+std::set<size_t> SimulatedBesideReal(std::span<const Config* const> configs,
+                                     const CellLabels& labels);
 
 // Of one run, if it has both.
 struct RunPoint {

@@ -22,8 +22,9 @@ namespace {
 
 // Okabe and Ito (2008) without yellow, then dark tones of Tol (2021): told
 // apart by colour-blind readers too.
-constexpr const char* kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
-                                    "#56B4E9", "#000000", "#882255", "#999933", "#332288"};
+constexpr const char* kColours[kCurveColours] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                 "#E69F00", "#56B4E9", "#000000", "#882255",
+                                                 "#999933", "#332288"};
 constexpr const char* kDashes[] = {"solid", "(14,5)", "(4,4)", "(14,4,3,4)", "(22,4,3,4,3,4)"};
 
 constexpr char kScript[] = "script.gp";
@@ -107,19 +108,69 @@ std::string GnuplotQuoted(const std::string& text) {
   return quoted + "'";
 }
 
-std::string GnuplotTerminal(PictureFormat format, int width, int height,
+namespace {
+
+constexpr double kPointsOfAnInch = 72;
+
+// Of everything that is drawn, beside the size: " fontscale 3.125 linewidth 3.125".
+std::string Enlarged(double letters, double lines) {
+  return absl::StrFormat(" fontscale %.6g linewidth %.6g", letters, lines);
+}
+
+std::string PngTerminal(const PictureSize& size) {
+  constexpr double kPixelsOfAnInch = 300;
+  const double pixels =
+      size.points.value_or(kPointsOfAnInch / kPixelsOfAnInch) * kPixelsOfAnInch / kPointsOfAnInch;
+  const std::string extent =
+      absl::StrFormat("size %.0f,%.0f", size.width * pixels, size.height * pixels);
+  const std::string larger =
+      size.points ? absl::StrFormat("%s pointscale %.6g", Enlarged(pixels, pixels), pixels) : "";
+  return absl::StrCat("if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n",
+                      "  set terminal pngcairo ", extent, " font 'DejaVu Sans,10'", larger, "\n",
+                      "} else {\n", "  set terminal png truecolor ", extent, "\n", "}\n");
+}
+
+std::string SvgTerminal(const PictureSize& size) {
+  constexpr double kPixelsOfAnInch = 96;  // by definition
+  constexpr double kLetters = 12;         // of the font below
+  const double pixels =
+      size.points.value_or(kPointsOfAnInch / kPixelsOfAnInch) * kPixelsOfAnInch / kPointsOfAnInch;
+  return absl::StrFormat(
+      "set terminal svg size %.0f,%.0f %s font 'DejaVu Sans,Helvetica,sans-serif,12'%s "
+      "background '#ffffff'\n",
+      size.width * pixels, size.height * pixels, size.points ? "fixed" : "dynamic",
+      size.points ? Enlarged(pixels * 10 / kLetters, pixels) : "");
+}
+
+std::string PdfTerminal(const PictureSize& size) {
+  const double points = size.points.value_or(1);
+  // A line of width 1 is half a point.
+  return absl::StrFormat(
+      "if (strstrt(GPVAL_TERMINALS, 'pdfcairo') == 0) {\n"
+      "  exit error 'this gnuplot cannot draw PDF, as it was built without pdfcairo; draw a .svg, "
+      "or install gnuplot-nox of Debian'\n}\n"
+      "set terminal pdfcairo size %.6gin,%.6gin font 'DejaVu Sans,10'%s\n",
+      size.width * points / kPointsOfAnInch, size.height * points / kPointsOfAnInch,
+      Enlarged(points, 2 * points));
+}
+
+}  // namespace
+
+std::string GnuplotTerminal(PictureFormat format, const PictureSize& size,
                             const std::string& output) {
-  const std::string size = absl::StrFormat("size %d,%d", width, height);
-  std::string script = "set encoding utf8\n";
-  if (format == PictureFormat::kSvg) {
-    absl::StrAppend(&script, "set terminal svg ", size,
-                    " dynamic font 'DejaVu Sans,Helvetica,sans-serif,12' background '#ffffff'\n");
-  } else {
-    absl::StrAppend(&script, "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n",
-                    "  set terminal pngcairo ", size, " font 'DejaVu Sans,10'\n", "} else {\n",
-                    "  set terminal png truecolor ", size, "\n", "}\n");
-  }
-  return absl::StrCat(script, "set output ", GnuplotQuoted(output), "\n");
+  const auto terminal = [&] {
+    switch (format) {
+      case PictureFormat::kSvg:
+        return SvgTerminal(size);
+      case PictureFormat::kPdf:
+        return PdfTerminal(size);
+      case PictureFormat::kPng:
+        break;
+    }
+    return PngTerminal(size);
+  };
+  return absl::StrCat("set encoding utf8\n", terminal(), "set output ", GnuplotQuoted(output),
+                      "\n");
 }
 
 absl::StatusOr<std::string> RunGnuplot(const std::string& script, const std::string& output) {
@@ -133,8 +184,9 @@ absl::StatusOr<std::string> RunGnuplot(const std::string& script, const std::str
 absl::StatusOr<PictureFormat> FormatOf(const std::string& output) {
   if (output.ends_with(".png")) return PictureFormat::kPng;
   if (output.ends_with(".svg")) return PictureFormat::kSvg;
+  if (output.ends_with(".pdf")) return PictureFormat::kPdf;
   return UsageError(
-      absl::StrCat("cannot tell the format of ", output, "; end its name in .png or .svg"));
+      absl::StrCat("cannot tell the format of ", output, "; end its name in .png, .svg or .pdf"));
 }
 
 absl::Status WritePicture(const std::string& output,

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/status.h"
 #include "report/table.h"
 
 namespace grapevine {
@@ -17,8 +20,11 @@ constexpr size_t kMarkedPoints = 25;  // curves with fewer show them
 // Pixels: of the title, and of what is beside it.
 constexpr int kTitleLetter = 10, kTitleMargins = 30;
 
-// Pixels: of the line beside a legend's label with its margins, and of a letter.
-constexpr int kLegendSample = 84, kLegendLetter = 7;
+// Pixels: of the line beside a legend's label with its margins, without them, and of a letter.
+constexpr int kLegendSample = 84, kTightLegendSample = 60, kLegendLetter = 7;
+
+// On paper, letters that are ten dots high are 7.5 points high: those of a caption or less.
+constexpr double kPointsOfADot = 0.75;
 
 // Pixels; a screen coordinate of gnuplot is a fraction counted from below.
 struct PageLayout {
@@ -31,50 +37,108 @@ struct PageLayout {
   static constexpr int kLegendLine = 22;
 
   int top, gap_x, gap_y;
+  int panel_width, panel_height;
+  bool shared_columns;
+  std::optional<int> fixed_width;  // on paper
   int title_width;
   int panels_width() const {
-    return kLeft + columns * kPanelWidth + (columns - 1) * gap_x + kRight;
+    return kLeft + columns * panel_width + (columns - 1) * gap_x + kRight;
   }
   // Widened for a long title, up to twice.
-  int width() const { return std::clamp(title_width, panels_width(), 2 * panels_width()); }
-  size_t most_legend_letters() const {
-    return static_cast<size_t>((width() - kLegendSample) / kLegendLetter);
+  int width() const {
+    return fixed_width.value_or(std::clamp(title_width, panels_width(), 2 * panels_width()));
   }
-  int legend_top() const { return top + rows * kPanelHeight + (rows - 1) * gap_y + kBottom; }
+  size_t most_legend_letters() const {
+    const int sample = fixed_width ? kTightLegendSample : kLegendSample;
+    return static_cast<size_t>((width() - sample) / kLegendLetter);
+  }
+  int legend_top() const { return top + rows * panel_height + (rows - 1) * gap_y + kBottom; }
   int height() const { return legend_top() + legend_rows * kLegendLine + 16; }
+  PictureSize size() const {
+    return {width(), height(), fixed_width ? std::optional(kPointsOfADot) : std::nullopt};
+  }
   std::string X(double pixels) const { return absl::StrFormat("%.4f", pixels / width()); }
   std::string Y(double pixels) const { return absl::StrFormat("%.4f", 1 - pixels / height()); }
 };
+
+// Dots: what can be read, of a panel with an axis of its own, and of those that share one.
+constexpr int kLeastPanel = 160, kLeastSharedPanel = 90;
+
+int DotsOf(double width_cm) {
+  constexpr double kPoints = 72 / 2.54;
+  return static_cast<int>(width_cm * kPoints / kPointsOfADot);
+}
 
 bool HasTitles(const Page& page) {
   return std::any_of(page.panels.begin(), page.panels.end(),
                      [](const Panel& panel) { return !panel.title.empty(); });
 }
 
-PageLayout LayoutOf(const Page& page) {
+struct LegendEntry {
+  std::string label;
+  std::string style;  // of the line beside it
+};
+
+std::vector<LegendEntry> LegendOf(const Page& page);
+
+// How wide the panels of a row are that together fill the width.
+int FittingPanel(const PageLayout& layout, int width) {
+  const int gaps = (layout.columns - 1) * layout.gap_x;
+  return (width - PageLayout::kLeft - PageLayout::kRight - gaps) / layout.columns;
+}
+
+// The size of panels and, on paper, how many are side by side.
+void FitPanels(const Page& page, std::optional<double> width_cm, PageLayout* layout) {
+  constexpr int kHighest = 300;
+  layout->columns = std::max(1, page.columns);
+  layout->gap_x = page.shared_rows ? 28 : 92;
+  layout->panel_width = PageLayout::kPanelWidth;
+  layout->panel_height = PageLayout::kPanelHeight;
+  layout->shared_columns = page.shared_columns;
+  if (!width_cm) return;
+  // The names at the ends of two axes meet between them.
+  const bool named = std::ranges::any_of(
+      page.panels, [](const Panel& panel) { return !panel.x.named_tics.empty(); });
+  if (page.shared_rows && named) layout->gap_x = 48;
+  layout->fixed_width = DotsOf(*width_cm);
+  if (!page.shared_rows) {
+    while (layout->columns > 1 && FittingPanel(*layout, *layout->fixed_width) < kLeastPanel) {
+      --layout->columns;
+    }
+    layout->shared_columns = page.shared_columns && layout->columns == std::max(1, page.columns);
+  }
+  layout->panel_width = std::max(1, FittingPanel(*layout, *layout->fixed_width));
+  layout->panel_height =
+      std::min(kHighest, layout->panel_width * PageLayout::kPanelHeight / PageLayout::kPanelWidth);
+  // High enough for the name of a vertical axis.
+  layout->panel_height = std::max(layout->panel_height, 130);
+}
+
+PageLayout LayoutOf(const Page& page, std::optional<double> width_cm) {
   PageLayout layout{};
-  layout.columns = std::max(1, page.columns);
+  FitPanels(page, width_cm, &layout);
   layout.rows = (static_cast<int>(page.panels.size()) + layout.columns - 1) / layout.columns;
-  layout.top = 58 + (HasTitles(page) ? 18 : 0);
+  const bool untitled = width_cm && page.title.empty();
+  layout.top = (untitled ? 14 : 58) + (HasTitles(page) ? 18 : 0);
   // What is longer is cut.
   const size_t letters = std::min<size_t>(LetterCount(page.title), 10'000);
   layout.title_width = kTitleLetter * static_cast<int>(letters) + kTitleMargins;
-  layout.gap_x = page.shared_rows ? 28 : 92;
-  layout.gap_y = 24 + (HasTitles(page) ? 16 : 0) + (page.shared_columns ? 0 : 44);
+  layout.gap_y = 24 + (HasTitles(page) ? 16 : 0) + (layout.shared_columns ? 0 : 44);
   size_t longest = 1;
-  for (const std::string& label : page.labels) longest = std::max(longest, LetterCount(label));
+  const std::vector<LegendEntry> legend = LegendOf(page);
+  for (const LegendEntry& entry : legend) longest = std::max(longest, LetterCount(entry.label));
   layout.legend_letters = std::min(longest, layout.most_legend_letters());
   layout.legend_entry = kLegendSample + kLegendLetter * static_cast<int>(layout.legend_letters);
-  const int curves = static_cast<int>(page.labels.size());
-  const int fitting = (layout.width() - PageLayout::kLeft) / layout.legend_entry;
-  layout.legend_columns = std::clamp(fitting, 1, std::max(1, curves));
-  layout.legend_rows = (curves + layout.legend_columns - 1) / layout.legend_columns;
+  const int entries = static_cast<int>(legend.size());
+  const int fitting = (layout.width() - (width_cm ? 0 : PageLayout::kLeft)) / layout.legend_entry;
+  layout.legend_columns = std::clamp(fitting, 1, std::max(1, entries));
+  layout.legend_rows = (entries + layout.legend_columns - 1) / layout.legend_columns;
   return layout;
 }
 
 std::string Head(const PageLayout& layout, PictureFormat format, const std::string& output) {
-  return absl::StrCat(GnuplotTerminal(format, layout.width(), layout.height(), output),
-                      "set multiplot\n", "set border 3 lc rgb '#606060'\n",
+  return absl::StrCat(GnuplotTerminal(format, layout.size(), output), "set multiplot\n",
+                      "set border 3 lc rgb '#606060'\n",
                       "set tics nomirror out textcolor '#303030'\n",
                       "set grid back lt 1 dt solid lc rgb '#cccccc' lw 1\n", "unset key\n");
 }
@@ -102,20 +166,27 @@ std::string DataBlock(const std::string& name, const Band& points) {
   return absl::StrCat(block, "EOD\n");
 }
 
+// Of so many in a panel of the usual width.
+size_t LettersOf(size_t usual, const PageLayout& layout) {
+  const auto width = static_cast<size_t>(layout.panel_width);
+  return std::max<size_t>(8, usual * width / PageLayout::kPanelWidth);
+}
+
 // Breaks the parts into lines of a panel's width; "and 3 more" if they do not fit.
-std::vector<std::string> Lines(const std::string& head, const std::vector<std::string>& parts) {
-  constexpr size_t kWidth = 62;  // letters of the size of notes
+std::vector<std::string> Lines(const std::string& head, const std::vector<std::string>& parts,
+                               const PageLayout& layout) {
+  const size_t width = LettersOf(62, layout);  // letters of the size of notes
   constexpr size_t kMaxLines = 3;
   std::vector<std::string> lines = {head};
   for (size_t i = 0; i < parts.size(); ++i) {
     std::string part = parts[i] + (i + 1 < parts.size() ? ";" : "");
-    if (lines.back().size() + 1 + part.size() <= kWidth) {
+    if (lines.back().size() + 1 + part.size() <= width) {
       absl::StrAppend(&lines.back(), " ", part);
     } else if (lines.size() == kMaxLines) {
       absl::StrAppend(&lines.back(), " and ", parts.size() - i, " more");
       break;
     } else {
-      if (part.size() > kWidth) part.replace(kWidth - 3, part.npos, "...");
+      if (part.size() > width) part.replace(width - 3, part.npos, "...");
       lines.push_back(std::move(part));
     }
   }
@@ -123,7 +194,7 @@ std::vector<std::string> Lines(const std::string& head, const std::vector<std::s
 }
 
 // Runs that agree exactly have no place on a logarithmic axis.
-std::string ZeroNote(const Page& page, const Panel& panel) {
+std::string ZeroNote(const Page& page, const PageLayout& layout, const Panel& panel) {
   std::vector<std::string> labels;
   for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
     const Band& band = panel.curves[curve];
@@ -132,7 +203,7 @@ std::string ZeroNote(const Page& page, const Panel& panel) {
     if (zero && !band.empty()) labels.push_back(page.labels[curve]);
   }
   if (labels.empty()) return "";
-  const std::vector<std::string> lines = Lines("0 throughout:", labels);
+  const std::vector<std::string> lines = Lines("0 throughout:", labels, layout);
   std::string script;
   for (size_t i = 0; i < lines.size(); ++i) {
     absl::StrAppendFormat(
@@ -154,10 +225,27 @@ std::string BandElement(const std::string& data, size_t curve) {
       data, CurveColour(curve));
 }
 
+// Of simulated curves and of real ones, where a page has both; the second of each where colours
+// repeat.
+constexpr const char* kSimulatedDashes[] = {"(12,6)", "(12,4,3,4)"};
+constexpr const char* kRealDashes[] = {"solid", "(2,3)"};
+
+std::string DashOf(const Page& page, size_t curve) {
+  if (page.hollow.empty()) return CurveDash(curve);
+  const size_t repeats = curve / kCurveColours % 2;
+  return page.hollow.contains(curve) ? kSimulatedDashes[repeats] : kRealDashes[repeats];
+}
+
+// Under the smoothed curve: of its colour, and mostly transparent.
+std::string FaintElement(const std::string& data, size_t curve) {
+  return absl::StrFormat("%s using 1:3 notitle with lines lc rgb '#b0%s' dt solid lw 1", data,
+                         CurveColour(curve).substr(1));
+}
+
 std::string LineElement(const Page& page, const std::string& data, size_t curve, bool marked) {
   const bool hollow = page.hollow.contains(curve);
   return absl::StrFormat("%s using 1:3 notitle with %s lc rgb '%s' dt %s lw %g%s", data,
-                         marked ? "linespoints" : "lines", CurveColour(curve), CurveDash(curve),
+                         marked ? "linespoints" : "lines", CurveColour(curve), DashOf(page, curve),
                          hollow ? 1 : 2,
                          !marked  ? ""
                          : hollow ? " pt 6 ps 0.7"
@@ -203,6 +291,9 @@ std::string NotePlacement(const Panel& panel) {
   return upright ? "rotate by 90 left offset character 0,0.4" : "center offset character 0,0.7";
 }
 
+// A label, unlike a curve, is drawn outside of its axes too.
+bool IsInside(double value, const Axis& axis) { return axis.low <= value && value <= axis.high; }
+
 // What is written above a curve's points.
 std::string Notes(const Panel& panel, size_t curve) {
   if (curve >= panel.notes.size()) return "";
@@ -211,6 +302,7 @@ std::string Notes(const Panel& panel, size_t curve) {
   for (size_t i = 0; i < std::min(band.size(), panel.notes[curve].size()); ++i) {
     if (panel.notes[curve][i].empty()) continue;
     const double height = std::isnan(band[i].mean) ? panel.y.low : band[i].high / panel.y.unit;
+    if (!IsInside(band[i].x / panel.x.unit, panel.x) || !IsInside(height, panel.y)) continue;
     absl::StrAppendFormat(
         &script, "set label %s at first %.8g,%.8g %s noenhanced font ',8' textcolor '%s' front\n",
         GnuplotQuoted(panel.notes[curve][i]),
@@ -223,25 +315,43 @@ std::string Notes(const Panel& panel, size_t curve) {
 std::string PanelPosition(const PageLayout& layout, size_t panel) {
   const int column = static_cast<int>(panel) % layout.columns;
   const int row = static_cast<int>(panel) / layout.columns;
-  const int left = PageLayout::kLeft + column * (PageLayout::kPanelWidth + layout.gap_x);
-  const int top = layout.top + row * (PageLayout::kPanelHeight + layout.gap_y);
+  const int left = PageLayout::kLeft + column * (layout.panel_width + layout.gap_x);
+  const int top = layout.top + row * (layout.panel_height + layout.gap_y);
   return absl::StrCat("set lmargin at screen ", layout.X(left), "\nset rmargin at screen ",
-                      layout.X(left + PageLayout::kPanelWidth), "\nset tmargin at screen ",
+                      layout.X(left + layout.panel_width), "\nset tmargin at screen ",
                       layout.Y(top), "\nset bmargin at screen ",
-                      layout.Y(top + PageLayout::kPanelHeight), "\n");
+                      layout.Y(top + layout.panel_height), "\n");
 }
 
 std::string TicList(const std::vector<double>& tics) {
   return absl::StrCat("(", absl::StrJoin(tics, ", "), ")");
 }
 
+// Of a round distance, for about `most` tics on a linear axis.
+std::string SparseTics(const Axis& axis, int most) {
+  const double least = (axis.high - axis.low) / std::max(1, most);
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  for (const double step : {1.0, 2.0, 5.0}) {
+    if (step * power >= least) return absl::StrFormat("%g", step * power);
+  }
+  return absl::StrFormat("%g", 10 * power);
+}
+
+// Where gnuplot chooses: its choice counts on wide panels.
+std::string ChosenTics(const char* which, const Axis& axis, const PageLayout& layout) {
+  constexpr int kRoomOfATic = 40;
+  const bool sparse = which[0] == 'x' && layout.fixed_width && !axis.logarithmic;
+  return sparse ? SparseTics(axis, layout.panel_width / kRoomOfATic) : "autofreq";
+}
+
 // Where tics are, and how their numbers are written.
-std::string Tics(const char* which, const Axis& axis, bool shown) {
+std::string Tics(const char* which, const Axis& axis, const PageLayout& layout, bool shown) {
   const char* const format = !shown ? "''" : axis.decades ? "'10^{%L}'" : "'%g'";
   std::string script = absl::StrCat("set format ", which, " ", format, "\n");
   if (axis.named_tics.empty()) {
     return absl::StrCat(script, "set ", which, "tics ",
-                        axis.tics.empty() ? "autofreq" : TicList(axis.tics), "\n");
+                        axis.tics.empty() ? ChosenTics(which, axis, layout) : TicList(axis.tics),
+                        "\n");
   }
   const auto name = [shown](std::string* out, const auto& tic) {
     absl::StrAppend(out, GnuplotQuoted(shown ? tic.first : ""), " ", tic.second);
@@ -254,12 +364,12 @@ std::string Tics(const char* which, const Axis& axis, bool shown) {
 std::string Axes(const Page& page, const PageLayout& layout, size_t index) {
   const Axis& x = page.panels[index].x;
   const Axis& y = page.panels[index].y;
-  const bool bottom = !page.shared_columns || index + layout.columns >= page.panels.size();
+  const bool bottom = !layout.shared_columns || index + layout.columns >= page.panels.size();
   const bool left = !page.shared_rows || index % layout.columns == 0;
   std::string script;
   absl::StrAppend(&script, x.logarithmic ? "set logscale x 10\n" : "unset logscale x\n",
                   y.logarithmic ? "set logscale y 10\n" : "unset logscale y\n",
-                  Tics("x", x, bottom), Tics("y", y, left), "set xlabel ",
+                  Tics("x", x, layout, bottom), Tics("y", y, layout, left), "set xlabel ",
                   GnuplotQuoted(bottom ? x.label : ""), "\n", "set ylabel ",
                   GnuplotQuoted(left ? y.label : ""), "\n");
   absl::StrAppendFormat(&script, "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\n", x.low, x.high,
@@ -267,10 +377,10 @@ std::string Axes(const Page& page, const PageLayout& layout, size_t index) {
   return script;
 }
 
-std::string Title(const Panel& panel) {
-  constexpr size_t kLetters = 56;
+std::string Title(const Panel& panel, const PageLayout& layout) {
+  const size_t letters = LettersOf(56, layout);
   if (panel.title.empty()) return "";
-  return absl::StrCat("set label 4 ", GnuplotQuoted(Fitting(panel.title, kLetters)),
+  return absl::StrCat("set label 4 ", GnuplotQuoted(Fitting(panel.title, letters)),
                       " at graph 0.5,1.06 center noenhanced textcolor '#303030'\n");
 }
 
@@ -280,17 +390,24 @@ std::string Reference(const Panel& panel, size_t index, std::string* script) {
   if (points.empty()) return "";
   const std::string data = absl::StrCat("$p", index, "reference");
   absl::StrAppend(script, DataBlock(data, points));
-  absl::StrAppendFormat(script,
-                        "set label 3 %s at %.8g,%.8g right offset character -1,0 noenhanced "
-                        "font ',9' textcolor '#808080'\n",
-                        GnuplotQuoted(panel.reference_name), points.back().x, points.back().mean);
+  // Where the reference leaves the axes, or ends.
+  const auto shown = std::find_if(points.rbegin(), points.rend(), [&panel](const BandPoint& point) {
+    return IsInside(point.x, panel.x) && IsInside(point.mean, panel.y);
+  });
+  if (shown != points.rend()) {
+    absl::StrAppendFormat(script,
+                          "set label 3 %s at %.8g,%.8g right offset character -1,0 noenhanced "
+                          "font ',9' textcolor '#808080'\n",
+                          GnuplotQuoted(panel.reference_name), shown->x, shown->mean);
+  }
   return absl::StrCat(data, " using 1:3 notitle with lines lc rgb '#a0a0a0' dt (4,4) lw 1.5, ");
 }
 
 std::string DrawPanel(const Page& page, const PageLayout& layout, size_t index) {
   const Panel& panel = page.panels[index];
   if (panel.blank) return "";
-  std::string script = PanelPosition(layout, index) + Axes(page, layout, index) + Title(panel);
+  std::string script =
+      PanelPosition(layout, index) + Axes(page, layout, index) + Title(panel, layout);
   std::string bands = Reference(panel, index, &script);
   std::string lines;
   bool noted_point = false;
@@ -302,6 +419,11 @@ std::string DrawPanel(const Page& page, const PageLayout& layout, size_t index) 
     if (points.empty()) continue;
     const std::string data = DataName(index, curve);
     absl::StrAppend(&script, DataBlock(data, points));
+    if (curve < panel.unsmoothed.size()) {
+      const std::string raw = data + "raw";
+      absl::StrAppend(&script, DataBlock(raw, Drawable(panel.unsmoothed[curve], panel.x, panel.y)));
+      absl::StrAppend(&bands, FaintElement(raw, curve), ", ");
+    }
     if (panel.bars) {
       absl::StrAppend(&lines, BarElement(panel, data, curve, HasWidth(points)), ", ");
       continue;
@@ -311,7 +433,7 @@ std::string DrawPanel(const Page& page, const PageLayout& layout, size_t index) 
   }
   // Once per row, and in every panel with an axis of its own.
   const bool noted = panel.y.logarithmic && (!page.shared_rows || index % layout.columns == 0);
-  const std::string agreement = panel.y.logarithmic ? ZeroNote(page, panel) : "";
+  const std::string agreement = panel.y.logarithmic ? ZeroNote(page, layout, panel) : "";
   if (noted) absl::StrAppend(&script, agreement);
   if (lines.empty() && agreement.empty() && !noted_point) {
     absl::StrAppend(&script, "set label 1 'not measured' at graph 0.5,0.5 center ",
@@ -328,7 +450,7 @@ std::string DrawPanel(const Page& page, const PageLayout& layout, size_t index) 
 std::string LegendStyle(const Page& page, size_t curve) {
   const bool bars = std::ranges::any_of(page.panels, &Panel::bars);
   return absl::StrFormat("lc rgb '%s' dt %s lw %g", CurveColour(curve),
-                         !bars                                     ? CurveDash(curve)
+                         !bars                                     ? DashOf(page, curve)
                          : CurveFill(curve).starts_with("pattern") ? "(1,1)"
                                                                    : "solid",
                          bars                          ? 8.0
@@ -336,21 +458,38 @@ std::string LegendStyle(const Page& page, size_t curve) {
                                                        : 2.5);
 }
 
+// A curve for each entry, and what dashes mean, where a name of one's own does not say it.
+std::vector<LegendEntry> LegendOf(const Page& page) {
+  std::vector<LegendEntry> legend;
+  bool explained = true;
+  for (size_t curve = 0; curve < page.labels.size(); ++curve) {
+    const std::string& label = page.labels[curve];
+    legend.push_back({label, LegendStyle(page, curve)});
+    const bool said = absl::StrContains(absl::AsciiStrToLower(label), "simulated");
+    if (page.hollow.contains(curve) && !said) explained = false;
+  }
+  if (!explained) {
+    legend.push_back({"dashed: simulated",
+                      absl::StrCat("lc rgb '#606060' dt ", kSimulatedDashes[0], " lw 1.25")});
+  }
+  return legend;
+}
+
 // Drawn by hand: gnuplot's own key belongs to a single panel.
 std::string Legend(const Page& page, const PageLayout& layout) {
   // Centred under the panels, if there is room.
   const int spare = layout.width() - layout.legend_columns * layout.legend_entry;
-  const int left = std::min(spare, (PageLayout::kLeft + spare) / 2);
+  const int left = std::max(0, std::min(spare, (PageLayout::kLeft + spare) / 2));
   std::string script;
-  for (size_t curve = 0; curve < page.labels.size(); ++curve) {
-    const double x = left + layout.legend_entry * (curve % layout.legend_columns);
+  const std::vector<LegendEntry> legend = LegendOf(page);
+  for (size_t i = 0; i < legend.size(); ++i) {
+    const double x = left + layout.legend_entry * (i % layout.legend_columns);
     const double y =
-        layout.legend_top() + PageLayout::kLegendLine * (curve / layout.legend_columns + 0.5);
+        layout.legend_top() + PageLayout::kLegendLine * (i / layout.legend_columns + 0.5);
     absl::StrAppendFormat(&script, "set arrow from screen %s,%s to screen %s,%s nohead %s\n",
-                          layout.X(x), layout.Y(y), layout.X(x + 44), layout.Y(y),
-                          LegendStyle(page, curve));
+                          layout.X(x), layout.Y(y), layout.X(x + 44), layout.Y(y), legend[i].style);
     absl::StrAppendFormat(&script, "set label %s at screen %s,%s left noenhanced\n",
-                          GnuplotQuoted(Fitting(page.labels[curve], layout.legend_letters)),
+                          GnuplotQuoted(Fitting(legend[i].label, layout.legend_letters)),
                           layout.X(x + 54), layout.Y(y));
   }
   return script;
@@ -358,7 +497,8 @@ std::string Legend(const Page& page, const PageLayout& layout) {
 
 // Title and legend stand on an invisible plot over the whole page.
 std::string Frame(const Page& page, const PageLayout& layout) {
-  const auto letters = static_cast<size_t>((layout.width() - kTitleMargins) / kTitleLetter);
+  const auto letters =
+      static_cast<size_t>(std::max(60, layout.width() - kTitleMargins) / kTitleLetter);
   return absl::StrCat("set lmargin at screen 0\nset rmargin at screen 1\nset tmargin at screen 1\n",
                       "set bmargin at screen 0\nunset border\nunset tics\nunset grid\nunset "
                       "logscale x\nunset logscale y\n",
@@ -370,13 +510,34 @@ std::string Frame(const Page& page, const PageLayout& layout) {
 
 }  // namespace
 
-std::string GnuplotScript(const Page& page, PictureFormat format, const std::string& output) {
-  const PageLayout layout = LayoutOf(page);
+std::optional<std::string> CommonName(const std::vector<Panel>& panels, Axis Panel::*axis) {
+  std::optional<std::string> name;
+  for (const Panel& panel : panels) {
+    if (panel.blank) continue;
+    if (name && *name != NameOf(panel.*axis)) return std::nullopt;
+    name = NameOf(panel.*axis);
+  }
+  return name;
+}
+
+std::string GnuplotScript(const Page& page, PictureFormat format, const std::string& output,
+                          std::optional<double> width_cm) {
+  const PageLayout layout = LayoutOf(page, width_cm);
   std::string script = Head(layout, format, output);
   for (size_t i = 0; i < page.panels.size(); ++i) {
     absl::StrAppend(&script, DrawPanel(page, layout, i));
   }
   return absl::StrCat(script, Frame(page, layout), "unset multiplot\nunset output\n");
+}
+
+absl::Status CheckWidth(const Page& page, double width_cm) {
+  const PageLayout layout = LayoutOf(page, width_cm);
+  const int least = page.shared_rows && layout.columns > 1 ? kLeastSharedPanel : kLeastPanel;
+  if (layout.panel_width >= least) return absl::OkStatus();
+  return UsageError(absl::StrFormat(
+      "--width of %.3g cm is too narrow for %d side by side; give a greater one, or a picture of "
+      "fewer panels, as by --x=epoch",
+      width_cm, layout.columns));
 }
 
 }  // namespace grapevine

@@ -2,10 +2,12 @@
 #ifndef GRAPEVINE_REPORT_GNUPLOT_SCRIPT_H_
 #define GRAPEVINE_REPORT_GNUPLOT_SCRIPT_H_
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "report/axis.h"
 #include "report/gnuplot.h"
 #include "report/series.h"
@@ -26,12 +28,15 @@ struct Panel {
   Band reference;              // a thin grey line; may be empty
   std::string reference_name;  // written at its end
   bool blank = false;          // a gap in the page
+  // What `curves` were before they were smoothed: drawn faintly; may be empty.
+  std::vector<Band> unsmoothed = {};
 };
 
 struct Page {
   std::string title;
   std::vector<std::string> labels;  // one per curve
-  // Curves that are drawn thin, with open marks: simulated ones beside real ones.
+  // Simulated curves beside real ones: thin and dashed, with open marks; the others are solid. If
+  // the label of one does not say that it is simulated, the legend says what dashes mean.
   std::set<size_t> hollow;
   std::vector<Panel> panels;  // row by row
   int columns = 3;
@@ -41,8 +46,17 @@ struct Page {
   bool shared_columns = true;
 };
 
-// The picture goes to `output` in gnuplot's working directory.
-std::string GnuplotScript(const Page& page, PictureFormat format, const std::string& output);
+// The name that all panels give to this axis, if they agree.
+std::optional<std::string> CommonName(const std::vector<Panel>& panels, Axis Panel::*axis);
+
+// The picture goes to `output` in gnuplot's working directory. With a width, in centimetres on
+// paper, letters are 7.5 points high, panels fill the width, and rows that share no axis have as
+// many of them as remain wide enough; without a title there is no room for one.
+std::string GnuplotScript(const Page& page, PictureFormat format, const std::string& output,
+                          std::optional<double> width_cm = std::nullopt);
+
+// kUsage, with the flags that help, if a panel would be too narrow to be read.
+absl::Status CheckWidth(const Page& page, double width_cm);
 
 }  // namespace grapevine
 

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "report/axis.h"
 #include "report/gnuplot.h"
+#include "report/paper_width.h"
 
 namespace grapevine {
 namespace {
@@ -39,11 +40,6 @@ struct PointColumn {
   std::function<std::string(const Place&)> value;
 };
 
-std::string NameOf(const Axis& axis) {
-  return axis.unit_of_names.empty() ? axis.label
-                                    : absl::StrCat(axis.label, " (", axis.unit_of_names, ")");
-}
-
 std::string VerticalText(const Place& place, double value) {
   return std::isnan(value) ? "" : absl::StrCat(value / place.panel.y.unit);
 }
@@ -55,6 +51,14 @@ std::string HorizontalText(const Place& place) {
   return absl::StrCat(x / place.panel.x.unit);
 }
 
+bool IsSmoothed(const Panel& panel) { return !panel.unsmoothed.empty(); }
+
+// Smoothing keeps the points in their places.
+std::string UnsmoothedText(const Place& place) {
+  if (!IsSmoothed(place.panel)) return "";
+  return VerticalText(place, place.panel.unsmoothed[place.curve][place.point].mean);
+}
+
 bool HasNotes(const Panel& panel) { return !panel.notes.empty(); }
 
 bool Joined(const Panel& panel) {
@@ -62,17 +66,6 @@ bool Joined(const Panel& panel) {
     if (std::ranges::any_of(curve, [](const BandPoint& p) { return p.low < p.high; })) return true;
   }
   return false;
-}
-
-// The name that all panels give to this axis.
-std::optional<std::string> CommonName(const std::vector<Panel>& panels, Axis Panel::*axis) {
-  std::optional<std::string> name;
-  for (const Panel& panel : panels) {
-    if (panel.blank) continue;
-    if (name && *name != NameOf(panel.*axis)) return std::nullopt;
-    name = NameOf(panel.*axis);
-  }
-  return name;
 }
 
 void AddQuantity(const Page& page, Axis Panel::*axis, const char* which, const char* value,
@@ -98,6 +91,9 @@ std::vector<PointColumn> ColumnsOf(const Page& page) {
   if (std::ranges::any_of(page.panels, Joined)) {
     columns.push_back({"least", [](const Place& p) { return VerticalText(p, p.at().low); }});
     columns.push_back({"greatest", [](const Place& p) { return VerticalText(p, p.at().high); }});
+  }
+  if (std::ranges::any_of(page.panels, IsSmoothed)) {
+    columns.push_back({"unsmoothed", [](const Place& p) { return UnsmoothedText(p); }});
   }
   if (std::ranges::any_of(page.panels, HasNotes)) {
     columns.push_back({"note", [](const Place& p) { return p.note(); }});
@@ -139,11 +135,12 @@ void SetTitle(const std::string& title, Figure* figure) {
   std::visit([&title](auto& drawn) { drawn.title = title; }, *figure);
 }
 
-std::string ScriptOf(const Figure& figure, PictureFormat format, const std::string& output) {
+std::string ScriptOf(const Figure& figure, PictureFormat format, const std::string& output,
+                     std::optional<double> width_cm) {
   if (const WinnerMap* map = std::get_if<WinnerMap>(&figure)) {
-    return WinnerScript(*map, format, output);
+    return WinnerScript(*map, format, output, width_cm);
   }
-  return GnuplotScript(std::get<Page>(figure), format, output);
+  return GnuplotScript(std::get<Page>(figure), format, output, width_cm);
 }
 
 Table NumbersOf(const Figure& figure) {
@@ -174,6 +171,21 @@ absl::Status CheckMeaning(const PlotKind& kind, const char* flag, bool given) {
                                  absl::StrJoin(others, ", ")));
 }
 
+absl::Status AdjustFigure(const Adjustment& adjustment, const PlotKind& kind, Figure* figure) {
+  if (Page* const page = std::get_if<Page>(figure)) return Adjust(adjustment, page);
+  const std::pair<const char*, bool> given[] = {{"--legend", !adjustment.legend.empty()},
+                                                {"--x-range", !adjustment.x_range.empty()},
+                                                {"--y-range", !adjustment.y_range.empty()}};
+  for (const auto& [flag, is_given] : given) {
+    if (is_given) {
+      return UsageError(
+          absl::StrCat(flag, " means nothing to --kind=", kind.name,
+                       ", a map, which has neither curves nor a scale; leave it out"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Figure> MakeFigure(const PlotOptions& options) {
@@ -184,16 +196,30 @@ absl::StatusOr<Figure> MakeFigure(const PlotOptions& options) {
   RETURN_IF_ERROR(CheckMeaning(*kind, "--x", !options.request.x.empty()));
   RETURN_IF_ERROR(CheckMeaning(*kind, "--loss", !options.request.loss.empty()));
   RETURN_IF_ERROR(CheckMeaning(*kind, "--target", !options.request.target.empty()));
+  RETURN_IF_ERROR(CheckMeaning(*kind, "--y", !options.request.y.empty()));
+  RETURN_IF_ERROR(CheckMeaning(*kind, "--log-loss", options.request.log_loss));
+  RETURN_IF_ERROR(CheckMeaning(*kind, "--smooth", !options.adjustment.smooth.empty()));
   ASSIGN_OR_RETURN(Figure figure, kind->make(options.request));
   if (options.title) SetTitle(*options.title, &figure);
+  RETURN_IF_ERROR(AdjustFigure(options.adjustment, *kind, &figure));
   return figure;
 }
 
 absl::Status WriteFigure(const PlotOptions& options, const std::string& output) {
   ASSIGN_OR_RETURN(const PictureFormat format, FormatOf(output));
-  ASSIGN_OR_RETURN(const Figure figure, MakeFigure(options));
-  return WritePicture(output,
-                      [&](const std::string& name) { return ScriptOf(figure, format, name); });
+  std::optional<double> width_cm;
+  if (!options.width.empty()) {
+    ASSIGN_OR_RETURN(width_cm, WidthNamed(options.width));
+  }
+  ASSIGN_OR_RETURN(Figure figure, MakeFigure(options));
+  if (width_cm) {
+    // What runs have in common is in the caption.
+    if (!options.title) SetTitle("", &figure);
+    RETURN_IF_ERROR(
+        std::visit([&](const auto& drawn) { return CheckWidth(drawn, *width_cm); }, figure));
+  }
+  return WritePicture(
+      output, [&](const std::string& name) { return ScriptOf(figure, format, name, width_cm); });
 }
 
 }  // namespace grapevine

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/registry.h"
+#include "report/adjustment.h"
 #include "report/gnuplot.h"
 #include "report/gnuplot_script.h"
 #include "report/series.h"
@@ -32,12 +33,15 @@ using Figure = std::variant<Page, WinnerMap>;
 void SetTitle(const std::string& title, Figure* figure);
 
 // The script that draws it to `output` in gnuplot's working directory.
-std::string ScriptOf(const Figure& figure, PictureFormat format, const std::string& output);
+// `width_cm` as GnuplotScript's.
+std::string ScriptOf(const Figure& figure, PictureFormat format, const std::string& output,
+                     std::optional<double> width_cm = std::nullopt);
 
 // Every number of the picture, in the units of its axes. Of a page, a row for each point of each
 // curve: the panel, where panels have titles; the curve; the two quantities (each in two columns,
 // its name and its value, if not all panels have the same); and, if any point joins several runs,
-// the least and the greatest of them. Of a map, a row for each cell.
+// the least and the greatest of them; and, of smoothed curves, what they were before. Of a map, a
+// row for each cell.
 Table NumbersOf(const Figure& figure);
 
 // What is asked of a kind.
@@ -46,6 +50,8 @@ struct PlotRequest {
   // Against what, and which loss; empty: the kind's own choice.
   std::string x;
   std::string loss;
+  std::string y;  // which of several quantities; empty: all
+  bool log_loss = false;
   std::string target;  // an accuracy; empty: the runs' own
 };
 
@@ -68,14 +74,16 @@ struct PlotOptions {
   std::string kind = "convergence";
   PlotRequest request;
   std::optional<std::string> title;  // instead of what the runs have in common
+  Adjustment adjustment;
+  std::string width;  // on paper (report/paper_width.h); empty: for a screen
 };
 
 // Reads the runs. kUsage for a kind that does not exist and for flags that mean nothing to it;
 // else the kind's errors.
 absl::StatusOr<Figure> MakeFigure(const PlotOptions& options);
 
-// Draws to `output`, a .png or .svg file, completely or not at all. Errors are those of MakeFigure,
-// kUsage or kOutput and name the file.
+// Draws to `output`, a .png, .svg or .pdf file, completely or not at all; on paper, with a title
+// only if one is given. Errors are those of MakeFigure, kUsage or kOutput and name the file.
 absl::Status WriteFigure(const PlotOptions& options, const std::string& output);
 
 }  // namespace grapevine

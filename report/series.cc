@@ -104,6 +104,24 @@ Band BandOf(std::span<const std::vector<Point>> series) {
   return band;
 }
 
+Band Smoothed(const Band& band, size_t points) {
+  Band smoothed;
+  for (size_t i = 0; i < band.size(); ++i) {
+    const size_t room = std::min(i, band.size() - 1 - i);
+    const size_t first = i - std::min(room, (points - 1) / 2);
+    const size_t last = i + std::min(room, points / 2);
+    const auto count = static_cast<double>(last - first + 1);
+    BandPoint mean{band[i].x, 0, 0, 0};
+    for (size_t k = first; k <= last; ++k) {
+      mean.low += band[k].low / count;
+      mean.mean += band[k].mean / count;
+      mean.high += band[k].high / count;
+    }
+    smoothed.push_back(mean);
+  }
+  return smoothed;
+}
+
 Band Thin(const Band& band, size_t points) {
   if (band.size() <= points || points == 0) return band;
   const size_t stretch = (band.size() + points - 1) / points;

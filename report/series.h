@@ -38,6 +38,11 @@ using Band = std::vector<BandPoint>;
 // lines between points; each series is drawn to its end. A single series is its own mean.
 Band BandOf(std::span<const std::vector<Point>> series);
 
+// Each value is the mean of `points` around it, of which one more comes after it than before it if
+// they are even. Near the ends there are as few on either side as there are on one, so that curves
+// do not lag behind, and the first and the last are as they were.
+Band Smoothed(const Band& band, size_t points);
+
 // At most about `points` points: means of equally long stretches, with the minimum and maximum of
 // each. The last point is kept as it is.
 Band Thin(const Band& band, size_t points);

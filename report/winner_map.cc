@@ -77,7 +77,7 @@ absl::Status CheckList(const std::vector<double>& values, const char* name,
 }
 
 // Sizes in the script, in pixels.
-constexpr int kLeft = 90, kRight = 160, kTop = 58, kBottom = 66, kRowHeight = 46;
+constexpr int kLeft = 90, kRight = 160, kTop = 58, kUntitledTop = 20, kBottom = 66, kRowHeight = 46;
 constexpr int kNoteHeight = 16;
 constexpr int kLetter = 7, kColumnMargin = 14, kNarrowestColumn = 88;
 // The deepest colour stands for this factor or a larger one.
@@ -215,18 +215,46 @@ absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells, const 
   return map;
 }
 
-std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::string& output) {
+namespace {
+
+int WidthOf(const WinnerMap& map) {
+  return kLeft + static_cast<int>(map.bandwidths.size()) * ColumnWidth(map) + kRight;
+}
+
+// Points on paper, of which letters are ten dots high.
+double PointsOfADot(const WinnerMap& map, double width_cm) {
+  return width_cm * 72 / 2.54 / WidthOf(map);
+}
+
+}  // namespace
+
+absl::Status CheckWidth(const WinnerMap& map, double width_cm) {
+  constexpr double kLeastLetters = 5;
+  const double letters = 10 * PointsOfADot(map, width_cm);
+  if (letters >= kLeastLetters) return absl::OkStatus();
+  return UsageError(
+      absl::StrFormat("--width of %.3g cm would make the letters of this map %.1f points high; "
+                      "give at least %.0fcm",
+                      width_cm, letters, std::ceil(width_cm * kLeastLetters / letters)));
+}
+
+std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::string& output,
+                         std::optional<double> width_cm) {
   const int columns = static_cast<int>(map.bandwidths.size());
   const int rows = static_cast<int>(map.latencies.size());
-  const int width = kLeft + columns * ColumnWidth(map) + kRight;
+  const int width = WidthOf(map);
   const int bottom = kBottom + kNoteHeight * static_cast<int>(map.notes.size());
-  const int height = kTop + rows * kRowHeight + bottom;
+  const int top = map.title.empty() ? kUntitledTop : kTop;
+  const int height = top + rows * kRowHeight + bottom;
   const double scale = ScaleOf(map);
-  std::string script = GnuplotTerminal(format, width, height, output);
+  std::string script = GnuplotTerminal(
+      format,
+      {width, height, width_cm ? std::optional(PointsOfADot(map, *width_cm)) : std::nullopt},
+      output);
   absl::StrAppendFormat(&script,
                         "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
                         "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
-                        1.0 * kLeft / width, 1 - 1.0 * kRight / width, 1 - 1.0 * kTop / height,
+                        1.0 * kLeft / width, 1 - 1.0 * kRight / width, 1 - 1.0 * top / height,
                         1.0 * bottom / height);
   absl::StrAppendFormat(&script, "set label 1 %s at screen 0.5,%.4f center noenhanced font ',13'\n",
                         GnuplotQuoted(map.title), 1 - 26.0 / height);

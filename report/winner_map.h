@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "report/gnuplot.h"
 #include "report/run_reader.h"
@@ -40,7 +41,12 @@ absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells, const 
 
 // A heat map: the winner's name and factor in each cell; blue where gossip wins, orange where a
 // centralized method does, deeper for larger factors.
-std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::string& output);
+// With a width, in centimetres on paper, it is drawn larger or smaller as a whole.
+std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::string& output,
+                         std::optional<double> width_cm = std::nullopt);
+
+// kUsage if that makes its letters too small to be read.
+absl::Status CheckWidth(const WinnerMap& map, double width_cm);
 
 }  // namespace grapevine
 

@@ -20,6 +20,7 @@ constexpr char kPlotExamples[] =
     "Examples:\n"
     "  grapevine plot runs/ring runs/torus -o convergence.png\n"
     "  grapevine plot runs/seed-* --x=time --loss=test -o band.svg\n"
+    "  grapevine plot runs/ring runs/torus --x=epoch --y=loss --width=column -o loss.pdf\n"
     "  grapevine plot runs/sweep --kind=winner -o winner.png\n"
     "  grapevine plot runs/sweep --kind=winner --format=markdown";
 
@@ -40,6 +41,9 @@ absl::Status Print(const PlotOptions& options, TableFormat format, const std::st
 absl::Status Plot(const GivenForPlot& given) {
   PlotOptions options = given.options;
   if (!given.title.empty()) options.title = given.title;
+  if (!given.format.empty() && !options.width.empty()) {
+    return UsageError("--width is for pictures, and --format prints numbers; leave out one");
+  }
   if (!given.format.empty()) return Print(options, TableFormatNamed(given.format), given.output);
   if (given.output.empty()) {
     return UsageError("give the picture a name with -o, or print its numbers with --format");
@@ -64,6 +68,34 @@ std::vector<std::string> KindNames() {
   return names;
 }
 
+// How a picture looks, of whatever kind.
+void AddLookFlags(Command command, PlotOptions* options) {
+  Adjustment& adjustment = options->adjustment;
+  command.AddFlag({.names = "--legend",
+                   .help = "name of a curve, once for each, in the order of the legend",
+                   .placeholder = "NAME"},
+                  &adjustment.legend);
+  command.AddFlag({.names = "--x-range",
+                   .help = "limits of the horizontal axis, in its unit: 0:10, 5: or :10",
+                   .placeholder = "A:B"},
+                  &adjustment.x_range);
+  command.AddFlag({.names = "--y-range",
+                   .help = "limits of the vertical axis, in its unit; of several panels with --y",
+                   .placeholder = "A:B"},
+                  &adjustment.y_range);
+  command.AddFlag({.names = "--smooth",
+                   .help = "average so many measurements around each; what was measured stays, "
+                           "faintly",
+                   .placeholder = "N"},
+                  &adjustment.smooth);
+  command.AddFlag({.names = "--width",
+                   .help = "width on paper, with letters of 7.5 points and a title only by "
+                           "--title: column (8.4 cm), page (17.4 cm) or a length as 12cm",
+                   .placeholder = "WIDTH",
+                   .words = {"column", "page"}},
+                  &options->width);
+}
+
 }  // namespace
 
 void AddPlotCommand(CommandLine& line) {
@@ -79,7 +111,7 @@ void AddPlotCommand(CommandLine& line) {
                &request.runs)
       .Required();
   command.AddFlag({.names = "-o,--output",
-                   .help = "picture to write, .png or .svg; with --format, the file for the "
+                   .help = "picture to write, .png, .svg or .pdf; with --format, the file for the "
                            "numbers (default: standard output)",
                    .placeholder = "FILE"},
                   &given->output);
@@ -95,11 +127,19 @@ void AddPlotCommand(CommandLine& line) {
        .words = {"epoch", "bytes", "time", "all", "batch", "lr"}},
       &request.x);
   command
+      .AddFlag({.names = "--y",
+                .help = "what of convergence: loss, accuracy, consensus or all (default)",
+                .placeholder = "QUANTITY"},
+               &request.y)
+      .OneOf({"loss", "accuracy", "consensus", "all"});
+  command
       .AddFlag({.names = "--loss",
                 .help = "which loss of convergence: train (default) or test",
                 .placeholder = "LOSS"},
                &request.loss)
       .OneOf({"train", "test"});
+  const Flag log_loss =
+      command.AddSwitch({.names = "--log-loss", .help = "a logarithmic axis for the loss"});
   command.AddFlag({.names = "--target",
                    .help = "test accuracy, as 97% or 0.97, of pictures of the time to it (default: "
                            "the runs' --target-accuracy)",
@@ -109,10 +149,14 @@ void AddPlotCommand(CommandLine& line) {
                    .help = "title (default: what the runs have in common)",
                    .placeholder = "TEXT"},
                   &given->title);
+  AddLookFlags(command, &given->options);
   AddTableFormatFlag(command, "instead of a picture, print the numbers that it would show",
                      &given->format);
   command.SetFooter(Footer());
-  command.OnChosen([given] { return Plot(*given); });
+  command.OnChosen([given, log_loss] {
+    given->options.request.log_loss = log_loss.given();
+    return Plot(*given);
+  });
 }
 
 }  // namespace grapevine

@@ -85,6 +85,7 @@ absl::StatusOr<Figure> AccuracyPage(const PlotRequest& request) {
   panel.y.label = "final " + panel.y.label;
   return Page{.title = CommonTitle(configs),
               .labels = labels.distinct,
+              .hollow = SimulatedBesideReal(configs, labels),
               .panels = {std::move(panel)},
               .columns = 1};
 }

@@ -23,6 +23,17 @@ absl::StatusOr<Against> AgainstWhat(const std::string& x) {
       absl::StrCat("--x=", x, ": convergence is drawn against epoch, bytes, time or all"));
 }
 
+absl::StatusOr<std::vector<Vertical>> RowsOf(const ConvergenceOptions& options) {
+  constexpr Vertical kAccuracy = Vertical::kTestAccuracy;
+  constexpr Vertical kConsensus = Vertical::kConsensusDistance;
+  const std::string& y = options.y;
+  if (y.empty() || y == "all") return std::vector{options.loss, kAccuracy, kConsensus};
+  if (y == "loss") return std::vector{options.loss};
+  if (y == "accuracy") return std::vector{kAccuracy};
+  if (y == "consensus") return std::vector{kConsensus};
+  return UsageError(absl::StrCat("--y=", y, ": must be loss, accuracy, consensus or all"));
+}
+
 Band BandOfCurve(const Curve& curve, Horizontal x, Vertical y) {
   std::vector<std::vector<Point>> series;
   for (const RecordedRun* run : curve.runs) series.push_back(SeriesOf(run->metrics, x, y));
@@ -46,9 +57,6 @@ std::vector<Band> Together(const std::vector<Panel>& panels, size_t first, size_
   return curves;
 }
 
-bool IsSimulatedRun(const RecordedRun& run) { return IsSimulated(run.config); }
-bool IsSimulatedCurve(const Curve& curve) { return IsSimulatedRun(*curve.runs.front()); }
-
 // Whether anything of the curve can be drawn: a timing run has no loss and no model.
 bool IsDrawn(const Curve& curve, std::span<const Vertical> rows,
              std::span<const Horizontal> against) {
@@ -61,19 +69,16 @@ bool IsDrawn(const Curve& curve, std::span<const Vertical> rows,
 }
 
 void NameCurves(const std::vector<Curve>& curves, Page* page) {
-  const bool all_simulated = std::ranges::all_of(curves, IsSimulatedCurve);
-  for (size_t i = 0; i < curves.size(); ++i) {
-    page->labels.push_back(curves[i].label);
-    if (!all_simulated && IsSimulatedCurve(curves[i])) page->hollow.insert(i);
-  }
+  for (const Curve& curve : curves) page->labels.push_back(curve.label);
+  page->hollow = SimulatedBesideReal(curves);
 }
 
 }  // namespace
 
-absl::StatusOr<Page> ConvergencePage(const std::vector<RecordedRun>& runs, const std::string& x,
-                                     Vertical loss) {
-  ASSIGN_OR_RETURN(const Against against, AgainstWhat(x));
-  const Vertical rows[] = {loss, Vertical::kTestAccuracy, Vertical::kConsensusDistance};
+absl::StatusOr<Page> ConvergencePage(const std::vector<RecordedRun>& runs,
+                                     const ConvergenceOptions& options) {
+  ASSIGN_OR_RETURN(const Against against, AgainstWhat(options.x));
+  ASSIGN_OR_RETURN(const std::vector<Vertical> rows, RowsOf(options));
   std::vector<Curve> curves = GroupRuns(runs);
   std::erase_if(curves, [&](const Curve& curve) { return !IsDrawn(curve, rows, against); });
   if (curves.empty()) {
@@ -91,7 +96,7 @@ absl::StatusOr<Page> ConvergencePage(const std::vector<RecordedRun>& runs, const
     }
   }
   page.shared_rows = against.size() > 1;
-  page.columns = page.shared_rows ? static_cast<int>(against.size()) : 3;
+  page.columns = static_cast<int>(page.shared_rows ? against.size() : rows.size());
   // If there is only one horizontal quantity, its panels are side by side.
   const size_t columns = against.size();
   for (size_t i = 0; i < page.panels.size(); ++i) {
@@ -99,9 +104,10 @@ absl::StatusOr<Page> ConvergencePage(const std::vector<RecordedRun>& runs, const
     const size_t row = i / columns;
     Panel& panel = page.panels[i];
     panel.x = AxisOf(against[column], page.shared_rows
-                                          ? Together(page.panels, column, columns, std::size(rows))
+                                          ? Together(page.panels, column, columns, rows.size())
                                           : panel.curves);
-    panel.y = AxisOf(rows[row], Together(page.panels, row * columns, 1, columns));
+    panel.y = AxisOf(rows[row], Together(page.panels, row * columns, 1, columns),
+                     options.log_loss && rows[row] == options.loss);
     if (against[column] == Horizontal::kTime) {
       panel.x.label = ClockName(ConfigsOf(runs)) + panel.x.label;
     }
@@ -116,11 +122,14 @@ const Registration kConvergence(
     {.name = "convergence",
      .options = "",
      .help = "loss, accuracy, consensus distance against epoch, bytes and time, or one --x",
-     .flags = {"--x", "--loss"},
+     .flags = {"--x", "--y", "--loss", "--log-loss", "--smooth"},
      .make = [](const PlotRequest& request) -> absl::StatusOr<Figure> {
        ASSIGN_OR_RETURN(const std::vector<RecordedRun> runs, ReadRuns(request.runs));
        ASSIGN_OR_RETURN(const Vertical loss, LossOf(request, Vertical::kTrainLoss));
-       ASSIGN_OR_RETURN(Page page, ConvergencePage(runs, request.x, loss));
+       ASSIGN_OR_RETURN(
+           Page page,
+           ConvergencePage(
+               runs, {.x = request.x, .y = request.y, .loss = loss, .log_loss = request.log_loss}));
        return page;
      }});
 

@@ -72,7 +72,7 @@ const Registration kGeneralization(
     PlotKinds(), {.name = "generalization",
                   .options = "",
                   .help = "training and test loss together and the gap between them, by method",
-                  .flags = {},
+                  .flags = {"--smooth"},
                   .make = GeneralizationPage});
 
 }  // namespace

@@ -161,7 +161,7 @@ const Registration kNorms(
     {.name = "norms",
      .options = "",
      .help = "how much longer each layer's weights are than their gradient, over epochs",
-     .flags = {},
+     .flags = {"--smooth"},
      .make = NormsPage});
 
 }  // namespace

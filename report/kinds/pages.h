@@ -15,15 +15,21 @@
 
 namespace grapevine {
 
+struct ConvergenceOptions {
+  std::string x;  // "epoch", "bytes", "time", "all" or empty: all
+  std::string y;  // "loss", "accuracy", "consensus", "all" or empty: all
+  Vertical loss = Vertical::kTrainLoss;
+  bool log_loss = false;
+};
+
 // --kind=convergence: loss, accuracy and consensus distance of runs as they go.
 //
 // One column of panels for each of epoch, bytes and time, or for the one that `x` names, with loss,
-// accuracy and consensus distance as rows. If there is only one column, its panels are side by
-// side. `x` is "epoch", "bytes", "time", "all" or empty, else kUsage. kInput if nothing was
-// measured that could be drawn.
+// accuracy and consensus distance as rows, or the one that `y` names. If there is only one column,
+// its panels are side by side. kUsage for other names. kInput if nothing was measured that could be
+// drawn.
 absl::StatusOr<Page> ConvergencePage(const std::vector<RecordedRun>& runs,
-                                     const std::string& x = "",
-                                     Vertical loss = Vertical::kTrainLoss);
+                                     const ConvergenceOptions& options = {});
 
 // --kind=speed-up: how methods respond to more nodes.
 //

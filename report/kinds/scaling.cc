@@ -56,8 +56,10 @@ Band EfficiencyOf(const Band& throughput) {
 
 Page PageOfPanels(const Scaled& scaled, std::vector<Panel> panels) {
   const int columns = static_cast<int>(panels.size());
-  return Page{.title = CommonTitle(ConfigsOfCells(scaled.cells)),
+  const std::vector<const Config*> configs = ConfigsOfCells(scaled.cells);
+  return Page{.title = CommonTitle(configs),
               .labels = scaled.labels.distinct,
+              .hollow = SimulatedBesideReal(configs, scaled.labels),
               .panels = std::move(panels),
               .columns = columns,
               .shared_rows = false};

@@ -34,7 +34,9 @@ absl::StatusOr<Figure> SurvivalPage(const PlotRequest& request) {
   ASSIGN_OR_RETURN(const Vertical loss, LossOf(request, Vertical::kTestLoss));
   Page page{.title = CommonTitle(ConfigsOf(runs)), .shared_rows = false};
   Panel losses, living;
-  for (const Curve& curve : GroupRuns(runs)) {
+  const std::vector<Curve> curves = GroupRuns(runs);
+  page.hollow = SimulatedBesideReal(curves);
+  for (const Curve& curve : curves) {
     std::vector<std::vector<Point>> loss_of, living_of;
     for (const RecordedRun* run : curve.runs) {
       loss_of.push_back(SeriesOf(run->metrics, Horizontal::kTime, loss));
@@ -49,7 +51,7 @@ absl::StatusOr<Figure> SurvivalPage(const PlotRequest& request) {
         runs.front().path, " has no ", loss == Vertical::kTestLoss ? "test" : "training",
         " loss: a model that learns has, measured every --eval-every or --log-every"));
   }
-  losses.y = AxisOf(loss, losses.curves);
+  losses.y = AxisOf(loss, losses.curves, request.log_loss);
   living.y = AxisOfPercent("living nodes", living.curves);
   page.panels = {std::move(losses), std::move(living)};
   std::vector<Band> all;
@@ -68,7 +70,7 @@ const Registration kSurvival(PlotKinds(),
                              {.name = "survival",
                               .options = "",
                               .help = "loss and living nodes against time, in runs that lose nodes",
-                              .flags = {"--loss"},
+                              .flags = {"--loss", "--log-loss"},
                               .make = SurvivalPage});
 
 }  // namespace

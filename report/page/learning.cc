@@ -70,8 +70,8 @@ absl::StatusOr<PageBlocks> OutcomeBlocks(const std::vector<RecordedRun>& runs,
 }
 
 absl::StatusOr<PageBlocks> LearningBlocks(const std::vector<RecordedRun>& runs) {
-  const absl::StatusOr<Page> page = ConvergencePage(runs, "all", Vertical::kTrainLoss);
-  const absl::StatusOr<Page> test = ConvergencePage(runs, "all", Vertical::kTestLoss);
+  const absl::StatusOr<Page> page = ConvergencePage(runs, {.loss = Vertical::kTrainLoss});
+  const absl::StatusOr<Page> test = ConvergencePage(runs, {.loss = Vertical::kTestLoss});
   PageBlocks blocks;
   if (page.ok()) blocks.push_back(RowOf(*page, 0, "Training loss", runs));
   if (test.ok()) {

@@ -177,13 +177,113 @@ TEST(GnuplotScript, NotesOfManyBarsStandUprightAndBarsOfOneColourDifferInTheirFi
   EXPECT_EQ(legend.size(), 12u);
 }
 
-TEST(GnuplotScript, DrawsHollowCurvesThinner) {
+TEST(GnuplotScript, DrawsSimulatedCurvesThinnerAndDashed) {
   Page page = SmallPage();
   page.hollow = {1};
   const std::string script = GnuplotScript(page, PictureFormat::kPng, "out.png");
   EXPECT_THAT(script, HasSubstr("$p0c1 using 1:3 notitle with linespoints lc rgb '#D55E00' dt "
-                                "(14,5) lw 1 pt 6 ps 0.7"));
-  EXPECT_THAT(script, HasSubstr("nohead lc rgb '#D55E00' dt (14,5) lw 1.25"));
+                                "(12,6) lw 1 pt 6 ps 0.7"));
+  EXPECT_THAT(script, HasSubstr("nohead lc rgb '#D55E00' dt (12,6) lw 1.25"));
+}
+
+TEST(GnuplotScript, DrawsRealCurvesBesideSimulatedOnesSolid) {
+  Page page = SmallPage();
+  page.labels = {"ring", "ring, simulated", "torus", "torus, simulated"};
+  page.hollow = {1, 3};
+  page.panels[0].curves = {{{0, 1, 1, 1}}, {{0, 2, 2, 2}}, {{0, 3, 3, 3}}, {{0, 4, 4, 4}}};
+  const std::string script = GnuplotScript(page, PictureFormat::kPng, "out.png");
+  EXPECT_THAT(script, HasSubstr("$p0c0 using 1:3 notitle with linespoints lc rgb '#0072B2' dt "
+                                "solid lw 2"));
+  EXPECT_THAT(script, HasSubstr("$p0c2 using 1:3 notitle with linespoints lc rgb '#009E73' dt "
+                                "solid lw 2"));
+  EXPECT_THAT(script, HasSubstr("$p0c3 using 1:3 notitle with linespoints lc rgb '#CC79A7' dt "
+                                "(12,6) lw 1"));
+  EXPECT_THAT(script, Not(HasSubstr("'dashed: simulated'"))) << "the labels say it";
+  page.labels[3] = "model";
+  EXPECT_THAT(GnuplotScript(page, PictureFormat::kPng, "out.png"),
+              HasSubstr("set label 'dashed: simulated' at screen"));
+}
+
+TEST(GnuplotScript, DrawsWhatWasMeasuredFaintlyUnderWhatIsSmoothed) {
+  Page page = SmallPage();
+  page.panels[0].unsmoothed = {{{0, 3, 3, 3}, {1, 2, 2, 2}}, {}};
+  const std::string script = GnuplotScript(page, PictureFormat::kPng, "out.png");
+  EXPECT_THAT(script, HasSubstr("$p0c0raw << EOD\n0 3 3 3\n1 2 2 2\nEOD\n"));
+  const size_t faint = script.find("$p0c0raw using 1:3 notitle with lines lc rgb '#b00072B2'");
+  ASSERT_NE(faint, script.npos);
+  EXPECT_LT(faint, script.find("$p0c0 using 1:3")) << "below";
+}
+
+TEST(GnuplotScript, LeavesOutNotesBeyondItsAxes) {
+  Page page;
+  page.labels = {"ring"};
+  Panel panel{.curves = {{{1, 1, 1, 1}, {2, 2, 2, 2}}}, .notes = {{"inside", "outside"}}};
+  panel.x = AxisOf(Horizontal::kEpoch, panel.curves);
+  panel.y = AxisOf(Vertical::kTrainLoss, panel.curves);
+  panel.reference = {{1, 1, 1, 1}, {2, 1, 1, 1}};
+  panel.reference_name = "ideal";
+  Limit(0, 1.5, &panel.x);
+  page.panels = {panel};
+  const std::string script = GnuplotScript(page, PictureFormat::kPng, "out.png");
+  EXPECT_THAT(script, HasSubstr("set xrange [0:1.5]"));
+  EXPECT_THAT(script, HasSubstr("set label 'inside' at first 1,1"));
+  EXPECT_THAT(script, Not(HasSubstr("'outside'")));
+  EXPECT_THAT(script, HasSubstr("set label 3 'ideal' at 1,1 right"));
+}
+
+// 8.4 cm are 238.11 points, 317 dots of 0.75 points; of those 317 are 237.75 points again.
+TEST(GnuplotScript, IsAsWideAsPaper) {
+  Page page = SmallPage();
+  page.title = "";
+  const auto terminal = [&page](PictureFormat format, double width_cm) {
+    const std::string script = GnuplotScript(page, format, "out", width_cm);
+    const size_t size = script.find(" size ");
+    return script.substr(size, script.find('\n', size) - size);
+  };
+  EXPECT_THAT(terminal(PictureFormat::kPdf, 8.4), HasSubstr(" size 3.30208in,"));
+  EXPECT_THAT(terminal(PictureFormat::kPdf, 8.4), HasSubstr("fontscale 0.75 linewidth 1.5"));
+  EXPECT_THAT(terminal(PictureFormat::kPng, 8.4), HasSubstr(" size 991,")) << "300 to the inch";
+  EXPECT_THAT(terminal(PictureFormat::kPng, 8.4),
+              HasSubstr("fontscale 3.125 linewidth 3.125 pointscale 3.125"));
+  EXPECT_THAT(terminal(PictureFormat::kSvg, 8.4), HasSubstr(" size 317,")) << "96 to the inch";
+  EXPECT_THAT(terminal(PictureFormat::kPng, 17.4), HasSubstr(" size 2053,"));
+}
+
+// In a column, side by side becomes one below the other, each with its own horizontal axis.
+TEST(GnuplotScript, StacksPanelsThatHaveNoRoomBesideEachOther) {
+  Page page = SmallPage();
+  page.title = "";
+  page.columns = 3;
+  page.shared_rows = false;
+  const auto labels = [&page](double width_cm) {
+    const std::string script = GnuplotScript(page, PictureFormat::kPdf, "out", width_cm);
+    int count = 0;
+    for (size_t at = 0; (at = script.find("set xlabel 'epoch'", at)) != script.npos; ++at) ++count;
+    return std::pair(count, script.find("set lmargin at screen 0.2839") != script.npos);
+  };
+  EXPECT_EQ(labels(8.4), std::pair(3, true)) << "all begin at 90 of 317 dots";
+  EXPECT_EQ(CheckWidth(page, 8.4), absl::OkStatus());
+  EXPECT_EQ(CheckWidth(page, 4).message(),
+            "--width of 4 cm is too narrow for 1 side by side; give a greater one, or a picture "
+            "of fewer panels, as by --x=epoch");
+}
+
+// Of an axis from 0 to 1 and a panel of 202 dots: five tics have room, so that they are 0.2 apart.
+TEST(GnuplotScript, HasFewerTicsOnPaper) {
+  Page page = SmallPage();
+  EXPECT_THAT(GnuplotScript(page, PictureFormat::kPdf, "out", 8.4), HasSubstr("set xtics 0.2\n"));
+  Limit(0, 8, &page.panels[0].x);
+  EXPECT_THAT(GnuplotScript(page, PictureFormat::kPdf, "out", 8.4), HasSubstr("set xtics 2\n"));
+  EXPECT_THAT(GnuplotScript(page, PictureFormat::kPdf, "out"), Not(HasSubstr("set xtics 2\n")));
+}
+
+TEST(GnuplotScript, RefusesAColumnForPanelsThatShareTheirAxes) {
+  Page page = SmallPage();
+  page.columns = 3;
+  EXPECT_EQ(CheckWidth(page, 8.4).message(),
+            "--width of 8.4 cm is too narrow for 3 side by side; give a greater one, or a picture "
+            "of fewer panels, as by --x=epoch");
+  EXPECT_EQ(CheckWidth(page, 17.4), absl::OkStatus());
 }
 
 TEST(GnuplotScript, GivesEachOfManyCurvesItsOwnColourAndDash) {

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <filesystem>
+#include <variant>
+
 #include "absl/cleanup/cleanup.h"
 #include "base/status.h"
 #include "report/gnuplot.h"
@@ -54,7 +57,7 @@ TEST_F(PlotTest, WritesPictures) {
 TEST_F(PlotTest, HasNinePanelsOrThree) {
   std::vector<RecordedRun> runs = {*ReadRun(folder_ + "/ring")};
   EXPECT_EQ(ConvergencePage(runs)->panels.size(), 9u);
-  const Page page = *ConvergencePage(runs, "time");
+  const Page page = *ConvergencePage(runs, {.x = "time"});
   EXPECT_EQ(page.panels.size(), 3u);
   EXPECT_EQ(page.columns, 3);
   EXPECT_FALSE(page.shared_rows);
@@ -63,7 +66,8 @@ TEST_F(PlotTest, HasNinePanelsOrThree) {
 TEST_F(PlotTest, RefusesAnUnknownFormat) {
   output_ = "plot.jpg";
   const absl::Status status = WriteFigure(options_, output_);
-  EXPECT_EQ(status.message(), "cannot tell the format of plot.jpg; end its name in .png or .svg");
+  EXPECT_EQ(status.message(),
+            "cannot tell the format of plot.jpg; end its name in .png, .svg or .pdf");
   EXPECT_EQ(FailureOf(status), Failure::kUsage);
 }
 
@@ -166,6 +170,80 @@ TEST_F(PlotTest, NamesThePackageOfAMissingGnuplot) {
   setenv("PATH", folder_.c_str(), 1);
   EXPECT_EQ(WriteFigure(options_, output_).message(),
             "gnuplot is not installed; on Debian: apt-get install gnuplot-nox");
+}
+
+TEST_F(PlotTest, WritesPdfOfTheWidthOfAColumn) {
+  if (GnuplotIsMissing()) GTEST_SKIP() << "gnuplot is not installed";
+  output_ = folder_ + "/plot.pdf";
+  options_.request.x = "epoch";
+  options_.width = "column";
+  ASSERT_EQ(WriteFigure(options_, output_), absl::OkStatus());
+  const std::string pdf = testing::FileText(output_);
+  EXPECT_THAT(pdf, StartsWith("%PDF-"));
+  EXPECT_THAT(pdf, HasSubstr("MediaBox [ 0 0 237 ")) << "8.4 cm are 238 points";
+}
+
+// Another gnuplot than the real one sees a script in which no terminal draws PDF.
+TEST_F(PlotTest, SaysThatAGnuplotCannotDrawPdf) {
+  if (GnuplotIsMissing()) GTEST_SKIP() << "gnuplot is not installed";
+  const std::string path = getenv("PATH");
+  const absl::Cleanup restore = [&path] { setenv("PATH", path.c_str(), 1); };
+  WriteText(folder_ + "/bin/gnuplot", "#!/bin/sh\nPATH='" + path +
+                                          "'\nsed -i \"s/GPVAL_TERMINALS/'png svg'/\" script.gp\n" +
+                                          "exec gnuplot \"$@\"\n");
+  std::filesystem::permissions(folder_ + "/bin/gnuplot", std::filesystem::perms::owner_all);
+  setenv("PATH", (folder_ + "/bin:" + path).c_str(), 1);
+  options_.request.runs = {folder_ + "/ring"};
+  const absl::Status status = WriteFigure(options_, folder_ + "/plot.pdf");
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("this gnuplot cannot draw PDF, as it was built without pdfcairo; draw a "
+                        ".svg, or install gnuplot-nox"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/plot.pdf"));
+  EXPECT_EQ(WriteFigure(options_, folder_ + "/plot.svg"), absl::OkStatus());
+}
+
+TEST_F(PlotTest, DrawsOneQuantityOnALogarithmicAxis) {
+  options_.request.x = "epoch";
+  options_.request.y = "loss";
+  options_.request.log_loss = true;
+  const absl::StatusOr<Figure> figure = MakeFigure(options_);
+  ASSERT_TRUE(figure.ok()) << figure.status();
+  const Page& page = std::get<Page>(*figure);
+  ASSERT_EQ(page.panels.size(), 1u);
+  EXPECT_EQ(page.panels[0].y.label, "training loss");
+  EXPECT_TRUE(page.panels[0].y.logarithmic);
+  EXPECT_GT(page.panels[0].y.low, 0);
+  options_.request.y = "accuracy";
+  EXPECT_FALSE(std::get<Page>(*MakeFigure(options_)).panels[0].y.logarithmic);
+  options_.request.y = "weather";
+  EXPECT_EQ(MakeFigure(options_).status().message(),
+            "--y=weather: must be loss, accuracy, consensus or all");
+}
+
+TEST_F(PlotTest, AdjustsWhatTheKindMade) {
+  WriteRun(folder_ + "/three", "",
+           "{\"round\":1,\"epoch\":1,\"time_s\":1,\"train_loss\":3}\n"
+           "{\"round\":2,\"epoch\":2,\"time_s\":2,\"train_loss\":0.5}\n"
+           "{\"round\":3,\"epoch\":3,\"time_s\":3,\"train_loss\":1}\n");
+  options_.request.runs = {folder_ + "/three"};
+  options_.request.x = "epoch";
+  options_.request.y = "loss";
+  options_.adjustment = {.legend = {"mine"}, .smooth = "3"};
+  EXPECT_EQ(TableText(NumbersOf(*MakeFigure(options_)), TableFormat::kCsv),
+            "curve,epoch,training loss,unsmoothed\n"
+            "mine,1,3,3\n"
+            "mine,2,1.5,0.5\n"
+            "mine,3,1,1\n");
+  options_.adjustment = {.legend = {"mine", "yours"}};
+  EXPECT_EQ(FailureOf(MakeFigure(options_).status()), Failure::kUsage);
+  options_.adjustment = {};
+  options_.width = "broad";
+  EXPECT_EQ(FailureOf(WriteFigure(options_, output_)), Failure::kUsage);
+  options_.kind = "survival";
+  options_.request = {.runs = options_.request.runs};
+  options_.adjustment = {.smooth = "2"};
+  EXPECT_THAT(std::string(MakeFigure(options_).status().message()),
+              StartsWith("--smooth means nothing to --kind=survival; it is for --kind="));
 }
 
 TEST_F(PlotTest, PassesOnWhatGnuplotComplainsAbout) {

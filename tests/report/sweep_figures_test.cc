@@ -110,6 +110,10 @@ TEST_F(SweepFiguresTest, PrintsTheNumbersOfAMap) {
             "| 1ms | 1Gbit | ring | 1.5 |\n"
             "| 10ms | 10Mbit | ring | 1.5 |\n"
             "| 10ms | 1Gbit | ring | 1.5 |\n");
+  options_.adjustment.legend = {"mine"};
+  EXPECT_EQ(MakeFigure(options_).status().message(),
+            "--legend means nothing to --kind=winner, a map, which has neither curves nor a "
+            "scale; leave it out");
 }
 
 TEST_F(SweepFiguresTest, PrintsTheNumbersOfPanelsInUnits) {

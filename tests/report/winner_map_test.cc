@@ -137,5 +137,17 @@ TEST(WinnerScript, KeepsHostileTextsInsideTheirQuotes) {
   EXPECT_THAT(script, HasSubstr("set label 1 '`id`' at screen"));
 }
 
+// 17.4 cm are 6.85 inches, whatever the map has columns.
+TEST(WinnerScript, IsAsWideAsPaperAndRefusesTinyLetters) {
+  const WinnerMap map = *ByRounds(Grid());
+  EXPECT_THAT(WinnerScript(map, PictureFormat::kPdf, "picture", 17.4),
+              HasSubstr("set terminal pdfcairo size 6.85039in,"));
+  EXPECT_EQ(CheckWidth(map, 17.4), absl::OkStatus());
+  const absl::Status refused = CheckWidth(map, 4);
+  EXPECT_EQ(FailureOf(refused), Failure::kUsage);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("--width of 4 cm would make the letters of this map "));
+}
+
 }  // namespace
 }  // namespace grapevine
