@@ -11,6 +11,7 @@
 #include "experiment/core/run_plan.h"
 #include "run/records/metrics.h"
 #include "run/records/run_directory.h"
+#include "run/records/statistics.h"
 
 namespace grapevine {
 namespace {
@@ -136,9 +137,28 @@ std::string Opening(const Experiment& experiment) {
   return text;
 }
 
+std::string StepsText(const Summary& summary) {
+  if (!summary.steps) return "";
+  const StepMeans& steps = *summary.steps;
+  std::string text =
+      absl::StrCat("a step takes ", HumanDuration(steps.mean_s), " on average\n",
+                   StepSharesText(steps.mean_s, steps.gradient_s, steps.mix_s, steps.wait_s));
+  if (!summary.slowest_node) return text;
+  const StepMeans& slowest = summary.slowest_node->steps;
+  const double work = slowest.mean_s - slowest.wait_s;
+  if (!(work > 0)) return text;
+  absl::StrAppendFormat(&text,
+                        "the slowest node is rank %d: %s of work in a step (gradient %s, mixing "
+                        "%s), %s on average of all\n",
+                        summary.slowest_node->rank, HumanDuration(work),
+                        HumanDuration(slowest.gradient_s), HumanDuration(slowest.mix_s),
+                        HumanDuration(steps.mean_s - steps.wait_s));
+  return text;
+}
+
 absl::StatusOr<std::string> Closing(const Config& config, const std::string& run) {
   ASSIGN_OR_RETURN(const Summary summary, ReadSummary(run));
-  std::string text = Conclusion(summary) + "\n";
+  std::string text = absl::StrCat(Conclusion(summary), "\n", StepsText(summary));
   // A run that learns nothing has no curve.
   if (summary.train_loss || summary.test_loss) {
     absl::StrAppend(&text, "plot it: grapevine plot ", run, " -o convergence.png\n");

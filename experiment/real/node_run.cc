@@ -140,6 +140,16 @@ control::Resumed ResumedFrom(const Checkpoint& checkpoint, const Experiment& exp
   return resumed;
 }
 
+control::StepSums ToReport(const StepSums& steps) {
+  control::StepSums report;
+  report.set_count(steps.count);
+  report.set_time_s(steps.time_s);
+  report.set_gradient_s(steps.gradient_s);
+  report.set_mix_s(steps.mix_s);
+  report.set_wait_s(steps.wait_s);
+  return report;
+}
+
 }  // namespace
 
 NodeRun::NodeRun(const Experiment* experiment, NodeRunOptions options)
@@ -708,6 +718,7 @@ absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
     noise.set_square(work.noise.square);
     noise.set_gradients(work.noise.gradients);
   }
+  if (work.gradients > 0) *report.mutable_steps() = ToReport(StepsOf(work, metrics));
   if (evaluator_) {
     if (!std::isnan(work.loss_sum)) {
       report.set_train_loss_sum(work.loss_sum * static_cast<double>(batch));
@@ -833,6 +844,7 @@ absl::Status NodeRun::WriteSummary() {
   summary.wall_time_s = latest.time_s;
   summary.local_test_accuracy = collector_->local_test_accuracy();
   summary.server_links = collector_->server_links();
+  AddSteps(collector_->steps(), &summary);
   if (const std::vector<NodeTotals> totals = collector_->totals(); !totals.empty()) {
     AddTotals(totals, experiment_->workers(), &summary);
   }

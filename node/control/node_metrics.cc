@@ -17,6 +17,14 @@ namespace grapevine {
 
 void AddEarlier(const control::NodeMetrics& earlier, control::NodeMetrics* report) {
   report->set_samples(report->samples() + earlier.samples());
+  if (earlier.has_steps()) {
+    control::StepSums& sum = *report->mutable_steps();
+    sum.set_count(sum.count() + earlier.steps().count());
+    sum.set_time_s(sum.time_s() + earlier.steps().time_s());
+    sum.set_gradient_s(sum.gradient_s() + earlier.steps().gradient_s());
+    sum.set_mix_s(sum.mix_s() + earlier.steps().mix_s());
+    sum.set_wait_s(sum.wait_s() + earlier.steps().wait_s());
+  }
   if (earlier.has_noise()) {
     control::GradientNoise& sum = *report->mutable_noise();
     sum.set_variance(sum.variance() + earlier.noise().variance());
@@ -126,6 +134,23 @@ GradientNoise NoiseIn(const control::NodeMetrics& report) {
   return {noise.variance(), noise.square(), noise.gradients()};
 }
 
+bool CanBe(const StepSums& steps) {
+  return CanBe(steps.count) && CanBe(steps.time_s) && CanBe(steps.gradient_s) &&
+         CanBe(steps.mix_s) && CanBe(steps.wait_s);
+}
+
+// Adds those of a report to the rank's sums.
+absl::Status AddStepsOf(Rank rank, const control::StepSums& report, StepSums* sums) {
+  const StepSums steps{.count = report.count(),
+                       .time_s = report.time_s(),
+                       .gradient_s = report.gradient_s(),
+                       .mix_s = report.mix_s(),
+                       .wait_s = report.wait_s()};
+  if (CanBe(steps) && CanBe(*sums += steps)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("rank ", rank, " reported steps that cannot be: ", report.ShortDebugString()));
+}
+
 absl::StatusOr<NodeTotals> TotalsOf(Rank rank, const control::NodeTotals& report) {
   if (!CanBe(report.gradients()) || !CanBe(report.computing_s()) || !CanBe(report.time_s()) ||
       !CanBe(report.applied()) || !CanBe(report.staleness_mean()) ||
@@ -209,10 +234,12 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
   if (open_.size() >= kMaxOpen && !open_.contains(report.round())) {
     RETURN_IF_ERROR(MakeRoom());
   }
+  if (report.has_steps()) RETURN_IF_ERROR(AddStepsOf(rank, report.steps(), &steps_[rank]));
   last_[rank] = report.round();
   NoteCount(rank, report.bytes_sent());
   control::NodeMetrics& kept = open_[report.round()].reports[rank];
   kept = report;
+  kept.clear_steps();  // they are counted
   if (const auto carried = carried_.extract(rank)) AddEarlier(carried.mapped(), &kept);
   EmitComplete();
   return absl::OkStatus();
@@ -384,6 +411,11 @@ RunMetrics MetricsCollector::latest() const {
 std::optional<ServerLinks> MetricsCollector::server_links() const {
   MutexLock lock(mutex_);
   return server_links_;
+}
+
+std::map<int64_t, StepSums> MetricsCollector::steps() const {
+  MutexLock lock(mutex_);
+  return steps_;
 }
 
 std::vector<NodeTotals> MetricsCollector::totals() const {

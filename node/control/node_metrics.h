@@ -23,9 +23,9 @@
 
 namespace grapevine {
 
-// Adds the losses, samples and noise of an earlier report of the same node. They are sums over the
-// rounds since the last report, so a report that is not used by itself is added to the next one.
-// Pure.
+// Adds the losses, samples, noise and steps of an earlier report of the same node. They are sums
+// over the rounds since the last report, so a report that is not used by itself is added to the
+// next one. Pure.
 void AddEarlier(const control::NodeMetrics& earlier, control::NodeMetrics* report);
 
 // Tells rank 0 what a node measures, and loses none of it when rank 0 is slow.
@@ -121,6 +121,8 @@ class MetricsCollector {
   std::optional<Spread> local_test_accuracy() const;
   // As of the last measurement; nothing before the first, and where no node is a server.
   std::optional<ServerLinks> server_links() const;
+  // By rank, what each has reported here, also of processes that are lost.
+  std::map<int64_t, StepSums> steps() const;
   // By rank, once all nodes have reported them; else empty.
   std::vector<NodeTotals> totals() const;
 
@@ -184,6 +186,7 @@ class MetricsCollector {
   RunMeter meter_ ABSL_GUARDED_BY(mutex_);
   std::optional<ServerLinks> server_links_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, double> local_accuracy_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, StepSums> steps_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, NodeTotals> totals_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -25,6 +25,16 @@ void AddNoise(const GradientNoise& noise, Metrics* metrics) {
   metrics->noise_scale = noise.Scale();
 }
 
+StepMeans MeansOf(const StepSums& sums) {
+  return {.count = sums.count,
+          .mean_s = Mean(sums.time_s, sums.count),
+          .gradient_s = Mean(sums.gradient_s, sums.count),
+          .mix_s = Mean(sums.mix_s, sums.count),
+          .wait_s = Mean(sums.wait_s, sums.count)};
+}
+
+double Work(const StepMeans& steps) { return steps.mean_s - steps.wait_s; }
+
 // Absent for work that took no time.
 std::optional<double> Rate(int64_t samples, double seconds) {
   if (seconds <= 0) return std::nullopt;
@@ -69,6 +79,37 @@ void AddTotals(std::span<const NodeTotals> nodes, int64_t workers, Summary* summ
   if (applied == 0) return;
   summary->staleness_mean = Mean(staleness, applied);
   summary->staleness_max = greatest;
+}
+
+StepSums& StepSums::operator+=(const StepSums& other) {
+  count += other.count;
+  time_s += other.time_s;
+  gradient_s += other.gradient_s;
+  mix_s += other.mix_s;
+  wait_s += other.wait_s;
+  return *this;
+}
+
+StepSums StepsOf(const NodeWork& work, const NodeMetrics& line) {
+  return {.count = work.gradients,
+          .time_s = InSeconds(work.time),
+          .gradient_s = line.gradient_s.value_or(0),
+          .mix_s = line.mix_s.value_or(0),
+          .wait_s = line.wait_s.value_or(0)};
+}
+
+void AddSteps(const std::map<int64_t, StepSums>& nodes, Summary* summary) {
+  StepSums all;
+  std::optional<SlowestNode> slowest;
+  for (const auto& [rank, sums] : nodes) {
+    if (sums.count == 0) continue;
+    all += sums;
+    const StepMeans means = MeansOf(sums);
+    if (!slowest || Work(means) > Work(slowest->steps)) slowest = {rank, means};
+  }
+  if (!slowest) return;
+  summary->steps = MeansOf(all);
+  if (all.count > slowest->steps.count) summary->slowest_node = slowest;
 }
 
 void RunMeter::Resume(std::span<const RunMetrics> measured, double time_s) {

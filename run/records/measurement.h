@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -63,6 +64,24 @@ struct NodeTotals {
 
 // Adds what only such a run has, over all nodes, of which the first `workers` compute gradients.
 void AddTotals(std::span<const NodeTotals> nodes, int64_t workers, Summary* summary);
+
+// Where the time of a worker's steps went: sums.
+struct StepSums {
+  int64_t count = 0;
+  double time_s = 0;
+  double gradient_s = 0;
+  double mix_s = 0;
+  double wait_s = 0;
+
+  StepSums& operator+=(const StepSums& other);
+};
+
+// Of the work that this line of the node is about.
+StepSums StepsOf(const NodeWork& work, const NodeMetrics& line);
+
+// Adds the means of what each of these ranks did in all, and which of several is the slowest;
+// nothing where there are no steps.
+void AddSteps(const std::map<int64_t, StepSums>& nodes, Summary* summary);
 
 // What all nodes did since the last measurement of the run.
 struct RunWork {

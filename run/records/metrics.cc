@@ -66,6 +66,8 @@ constexpr auto kNormsMembers = [](auto& record, auto&& visit) {
 constexpr char kLocal[] = "local_test_accuracy";
 constexpr char kGradients[] = "gradients";
 constexpr char kIdle[] = "idle_s";
+constexpr char kSteps[] = "steps";
+constexpr char kSlowestNode[] = "slowest_node";
 constexpr char kBatchGrowth[] = "batch_growth";
 constexpr char kServerLinks[] = "server_links";
 constexpr char kTarget[] = "target";
@@ -73,6 +75,19 @@ constexpr char kTarget[] = "target";
 constexpr auto kServerLinksMembers = [](auto& record, auto&& visit) {
   visit("bytes_sent", record.bytes_sent);
   visit("bytes_received", record.bytes_received);
+};
+
+constexpr auto kStepMeansMembers = [](auto& record, auto&& visit) {
+  visit("count", record.count);
+  visit("mean_s", record.mean_s);
+  visit("gradient_s", record.gradient_s);
+  visit("mix_s", record.mix_s);
+  visit("wait_s", record.wait_s);
+};
+
+constexpr auto kSlowestNodeMembers = [](auto& record, auto&& visit) {
+  visit("rank", record.rank);
+  kStepMeansMembers(record.steps, visit);
 };
 
 constexpr auto kBatchGrowthMembers = [](auto& record, auto&& visit) {
@@ -232,6 +247,10 @@ std::string ToJsonText(const Summary& summary) {
   }
   if (summary.gradients) json[kGradients] = ToJson(*summary.gradients, kSpreadMembers);
   if (summary.idle_s) json[kIdle] = ToJson(*summary.idle_s, kSpreadMembers);
+  if (summary.steps) json[kSteps] = ToJson(*summary.steps, kStepMeansMembers);
+  if (summary.slowest_node) {
+    json[kSlowestNode] = ToJson(*summary.slowest_node, kSlowestNodeMembers);
+  }
   if (summary.server_links) {
     json[kServerLinks] = ToJson(*summary.server_links, kServerLinksMembers);
   }
@@ -249,6 +268,8 @@ absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
   absl::Status status = ReadMember(json, kLocal, kSpreadMembers, &summary.local_test_accuracy);
   status.Update(ReadMember(json, kGradients, kSpreadMembers, &summary.gradients));
   status.Update(ReadMember(json, kIdle, kSpreadMembers, &summary.idle_s));
+  status.Update(ReadMember(json, kSteps, kStepMeansMembers, &summary.steps));
+  status.Update(ReadMember(json, kSlowestNode, kSlowestNodeMembers, &summary.slowest_node));
   status.Update(ReadMember(json, kServerLinks, kServerLinksMembers, &summary.server_links));
   status.Update(ReadMember(json, kBatchGrowth, kBatchGrowthMembers, &summary.batch_growth));
   status.Update(ReadMember(json, kTarget, kTargetMembers, &summary.target));

@@ -164,6 +164,22 @@ struct BatchGrowth {
   std::vector<int64_t> batch;
 };
 
+// Means over steps, each from one boundary of a worker to its next.
+struct StepMeans {
+  int64_t count = 0;  // at least one
+  double mean_s = 0;
+  // Of it: on gradients, on mixing and stepping (a node may do both at once), and idle.
+  double gradient_s = 0;
+  double mix_s = 0;
+  double wait_s = 0;
+};
+
+// The worker whose steps have the most work: mean_s - wait_s.
+struct SlowestNode {
+  int64_t rank = 0;
+  StepMeans steps;
+};
+
 // If a target was met, the model that is kept, its losses, accuracies and consensus distance are
 // those of the evaluation that met it.
 struct Summary {
@@ -208,6 +224,11 @@ struct Summary {
   std::optional<Spread> idle_s;
   std::optional<double> staleness_mean;
   std::optional<int64_t> staleness_max;
+
+  // Of real nodes, since the run began or last went on from a checkpoint: over the steps of all
+  // workers, and of the slowest of several. A simulated run has more (statistics.h).
+  std::optional<StepMeans> steps;
+  std::optional<SlowestNode> slowest_node;
 
   std::optional<BatchGrowth> batch_growth;  // absent where it did not grow
   std::optional<ServerLinks> server_links;  // absent where no node is a server

@@ -263,6 +263,12 @@ absl::StatusOr<RecordedStatistics> StatisticsFromJson(std::string_view text) {
   return recorded;
 }
 
+std::string StepSharesText(double step_s, double gradient_s, double mix_s, double wait_s) {
+  if (!(step_s > 0)) return "";
+  return absl::StrFormat("of it: gradient %.1f %%, mixing %.1f %%, waiting %.1f %%\n",
+                         100 * gradient_s / step_s, 100 * mix_s / step_s, 100 * wait_s / step_s);
+}
+
 std::string ToReadableText(const Statistics& statistics) {
   const DurationHistogram& steps = statistics.steps;
   const double mean = SecondsOfNanoseconds(steps.mean());
@@ -271,12 +277,9 @@ std::string ToReadableText(const Statistics& statistics) {
                       HumanDuration(mean), HumanDuration(SecondsOfNanoseconds(steps.Quantile(0.5))),
                       HumanDuration(SecondsOfNanoseconds(steps.Quantile(0.95))),
                       HumanDuration(SecondsOfNanoseconds(steps.max())));
-  if (mean > 0) {
-    absl::StrAppendFormat(&text, "of it: gradient %.1f %%, mixing %.1f %%, waiting %.1f %%\n",
-                          100 * statistics.gradient_s / mean, 100 * statistics.mix_s / mean,
-                          100 * statistics.wait_s / mean);
-  }
-  absl::StrAppend(&text, Waits(statistics));
+  absl::StrAppend(&text,
+                  StepSharesText(mean, statistics.gradient_s, statistics.mix_s, statistics.wait_s),
+                  Waits(statistics));
   absl::StrAppendFormat(&text, "a node sends %s (%s to %s)\n",
                         HumanSize(statistics.bytes_sent.mean), HumanSize(statistics.bytes_sent.min),
                         HumanSize(statistics.bytes_sent.max));

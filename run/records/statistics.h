@@ -112,6 +112,10 @@ std::string ToJsonText(const Statistics& statistics);
 // The inverse, safe on hostile input. Errors name the member.
 absl::StatusOr<RecordedStatistics> StatisticsFromJson(std::string_view text);
 
+// "of it: gradient 80.0 %, mixing 3.0 %, waiting 17.0 %", as a line, of a mean step; nothing where
+// it takes no time.
+std::string StepSharesText(double step_s, double gradient_s, double mix_s, double wait_s);
+
 // A few lines for a terminal, each with its line break.
 std::string ToReadableText(const Statistics& statistics);
 

@@ -57,5 +57,29 @@ TEST(ConclusionTest, NamesTheServerWhoseLinkCarriedTheMost) {
   EXPECT_THAT(Conclusion(summary), Not(HasSubstr("one way")));
 }
 
+TEST(StepsTextTest, SaysWhereTheTimeWentAndWhoIsSlow) {
+  Summary summary;
+  EXPECT_EQ(StepsText(summary), "");
+  summary.steps =
+      StepMeans{.count = 40, .mean_s = 0.02, .gradient_s = 0.01, .mix_s = 0.001, .wait_s = 0.009};
+  EXPECT_EQ(StepsText(summary),
+            "a step takes 20.0 ms on average\n"
+            "of it: gradient 50.0 %, mixing 5.0 %, waiting 45.0 %\n");
+  summary.slowest_node = {
+      .rank = 2,
+      .steps = {.count = 10, .mean_s = 0.02, .gradient_s = 0.018, .mix_s = 0.001, .wait_s = 0.001}};
+  EXPECT_THAT(
+      StepsText(summary),
+      HasSubstr("\nthe slowest node is rank 2: 19.0 ms of work in a step (gradient 18.0 ms, "
+                "mixing 1.00 ms), 11.0 ms on average of all\n"));
+}
+
+TEST(StepsTextTest, OfStepsThatTakeNoTimeThereIsNoShare) {
+  Summary summary;
+  summary.steps = StepMeans{.count = 1};
+  summary.slowest_node = SlowestNode{};
+  EXPECT_EQ(StepsText(summary), "a step takes 0 ns on average\n");
+}
+
 }  // namespace
 }  // namespace grapevine

@@ -276,6 +276,24 @@ TEST(Training, AGradientTakesTheTimeThatIsDrawnForIt) {
   EXPECT_GE(SummaryOf(folder.File("run"))["wall_time_s"], drawn_s);
 }
 
+TEST(Training, WhereTheTimeOfAStepWentIsToldAndKept) {
+  const ScratchFolder folder;
+  const Ended ended = RunGrapevine({"train", "-n", "4", "--model=phantom:1kB", "--compute=10ms",
+                                    "--slow=2:5", "--rounds=20", "--out=" + folder.File("run")});
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("\na step takes "), HasSubstr("\nof it: gradient "),
+                                  HasSubstr("\nthe slowest node is rank 2: ")));
+  const nlohmann::json summary = SummaryOf(folder.File("run"));
+  const nlohmann::json& steps = summary["steps"];
+  const nlohmann::json& slowest = summary["slowest_node"];
+  EXPECT_EQ(steps["count"], 80) << "of all rounds, each once";
+  EXPECT_EQ(slowest["rank"], 2);
+  EXPECT_EQ(slowest["count"], 20);
+  EXPECT_GE(slowest["gradient_s"], 0.05);
+  EXPECT_GE(steps["gradient_s"], (3 * 0.01 + 0.05) / 4);
+  EXPECT_GT(steps["wait_s"], slowest["wait_s"]) << "the others wait";
+}
+
 TEST(Training, ATraceTellsWhatEveryNodeDid) {
   const ScratchFolder folder;
   constexpr size_t kNodes = 3;

@@ -124,6 +124,48 @@ TEST(AddTotals, WhereNothingWasAppliedThereIsNoStaleness) {
   EXPECT_FALSE(summary.staleness_mean || summary.staleness_max);
 }
 
+TEST(AddSteps, AveragesOverStepsAndNamesWhoeverHasTheMostWork) {
+  Summary summary;
+  AddSteps({{0, {.count = 10, .time_s = 20, .gradient_s = 5, .mix_s = 1, .wait_s = 14}},
+            {1, {}},  // a parameter server
+            {2, {.count = 30, .time_s = 60, .gradient_s = 45, .mix_s = 3, .wait_s = 12}}},
+           &summary);
+  ASSERT_TRUE(summary.steps && summary.slowest_node);
+  EXPECT_EQ(summary.steps->count, 40);
+  EXPECT_DOUBLE_EQ(summary.steps->mean_s, 2);
+  EXPECT_DOUBLE_EQ(summary.steps->gradient_s, 1.25);
+  EXPECT_DOUBLE_EQ(summary.steps->mix_s, 0.1);
+  EXPECT_DOUBLE_EQ(summary.steps->wait_s, 0.65);
+  EXPECT_EQ(summary.slowest_node->rank, 2);
+  EXPECT_EQ(summary.slowest_node->steps.count, 30);
+  EXPECT_DOUBLE_EQ(summary.slowest_node->steps.wait_s, 0.4);
+}
+
+TEST(AddSteps, OneNodeIsNotTheSlowestAndNoneHasNoMean) {
+  Summary summary;
+  AddSteps({{0, {}}}, &summary);
+  EXPECT_FALSE(summary.steps || summary.slowest_node);
+  AddSteps({{0, {.count = 1, .time_s = 1}}, {1, {}}}, &summary);
+  EXPECT_TRUE(summary.steps.has_value());
+  EXPECT_FALSE(summary.slowest_node.has_value());
+}
+
+TEST(StepsOf, AreTheGradientsOfAWorkerAndNoneOfAServer) {
+  NodeWork work;
+  work.AddGradient(1, 2, milliseconds(30));
+  work.AddGradient(1, 2, milliseconds(30));
+  work.mix = milliseconds(20);
+  work.time = milliseconds(100);
+  const StepSums steps = StepsOf(work, MeasureNode(kPoint, {}, work, 8, true));
+  EXPECT_EQ(steps.count, 2);
+  EXPECT_DOUBLE_EQ(steps.time_s, 0.1);
+  EXPECT_DOUBLE_EQ(steps.gradient_s, 0.06);
+  EXPECT_DOUBLE_EQ(steps.mix_s, 0.02);
+  EXPECT_DOUBLE_EQ(steps.wait_s, 0.02);
+  const NodeWork server{.time = milliseconds(10)};
+  EXPECT_EQ(StepsOf(server, MeasureNode(kPoint, {}, server, 8, true)).count, 0);
+}
+
 TEST(RunMeter, RatesCountFromTheLastWorkAndEvaluationsAddUp) {
   RunMeter meter;
   RunWork work{.time_s = 2, .loss_sum = 30, .losses = 10, .samples = 80, .bytes_sent = 7};

@@ -202,6 +202,24 @@ TEST(Summary, ReadsBackWhatServersLinksCarried) {
   EXPECT_THAT(read->server_links->bytes_received, ElementsAre(3, 4));
 }
 
+TEST(Summary, ReadsBackWhereTheTimeOfAStepWent) {
+  Summary summary;
+  EXPECT_THAT(ToJsonText(summary), Not(HasSubstr("\"steps\"")));
+  summary.steps =
+      StepMeans{.count = 4, .mean_s = 2, .gradient_s = 1, .mix_s = 0.25, .wait_s = 0.75};
+  summary.slowest_node = {.rank = 3, .steps = {.count = 1, .mean_s = 2, .gradient_s = 1.5}};
+  const auto read = SummaryFromJson(ToJsonText(summary));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->steps->count, 4);
+  EXPECT_EQ(read->steps->mean_s, 2);
+  EXPECT_EQ(read->steps->gradient_s, 1);
+  EXPECT_EQ(read->steps->mix_s, 0.25);
+  EXPECT_EQ(read->steps->wait_s, 0.75);
+  EXPECT_EQ(read->slowest_node->rank, 3);
+  EXPECT_EQ(read->slowest_node->steps.count, 1);
+  EXPECT_EQ(read->slowest_node->steps.gradient_s, 1.5);
+}
+
 TEST(Summary, ReadsBackTheLinksOfMoreServersThanASimulationHas) {
   Summary summary;
   const std::vector<int64_t> bytes(100'000, 1);

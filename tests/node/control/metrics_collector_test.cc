@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -340,6 +341,54 @@ TEST_F(MetricsCollectorTest, ANoiseThatNobodyMeasuresIsRefused) {
   SetNoise(1, 1, 1, &report);
   EXPECT_THAT(std::string(silent.OnNode(1, report).message()),
               HasSubstr("rank 1 reported a noise that the run does not measure"));
+}
+
+control::NodeMetrics ReportOfSteps(Round round, int64_t count, double time_s) {
+  control::NodeMetrics report = Report(round, 5);
+  report.mutable_steps()->set_count(count);
+  report.mutable_steps()->set_time_s(time_s);
+  report.mutable_steps()->set_gradient_s(time_s / 2);
+  report.mutable_steps()->set_mix_s(time_s / 8);
+  report.mutable_steps()->set_wait_s(time_s / 4);
+  return report;
+}
+
+TEST_F(MetricsCollectorTest, StepsOfAllReportsAddUpByRankEachOnce) {
+  MetricsCollector collector = Collector(2);
+  EXPECT_TRUE(collector.steps().empty());
+  // Round 3 is joined to round 4, as rank 1 has passed it without a report.
+  ASSERT_TRUE(collector.OnNode(0, ReportOfSteps(3, 3, 1)).ok());
+  ASSERT_TRUE(collector.OnNode(0, ReportOfSteps(4, 1, 2)).ok());
+  control::NodeMetrics late = ReportOfSteps(4, 1, 8);
+  AddEarlier(ReportOfSteps(3, 3, 16), &late);
+  ASSERT_TRUE(collector.OnNode(1, late).ok());
+  ASSERT_EQ(emitted_.size(), 1u);
+  const std::map<int64_t, StepSums> steps = collector.steps();
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps.at(0).count, 4);
+  EXPECT_DOUBLE_EQ(steps.at(0).time_s, 3);
+  EXPECT_EQ(steps.at(1).count, 4);
+  EXPECT_DOUBLE_EQ(steps.at(1).time_s, 24);
+  EXPECT_DOUBLE_EQ(steps.at(1).gradient_s, 12);
+  EXPECT_DOUBLE_EQ(steps.at(1).mix_s, 3);
+  EXPECT_DOUBLE_EQ(steps.at(1).wait_s, 6);
+}
+
+TEST_F(MetricsCollectorTest, StepsThatCannotBeAreRefused) {
+  const std::vector<void (*)(control::StepSums*)> spoils = {
+      [](control::StepSums* steps) { steps->set_count(-1); },
+      [](control::StepSums* steps) { steps->set_count(std::numeric_limits<int64_t>::max()); },
+      [](control::StepSums* steps) { steps->set_time_s(std::nan("")); },
+      [](control::StepSums* steps) { steps->set_gradient_s(-1); },
+      [](control::StepSums* steps) { steps->set_mix_s(HUGE_VAL); },
+      [](control::StepSums* steps) { steps->set_wait_s(-HUGE_VAL); }};
+  for (const auto spoil : spoils) {
+    MetricsCollector collector = Collector(2);
+    control::NodeMetrics report = ReportOfSteps(3, 3, 1);
+    spoil(report.mutable_steps());
+    EXPECT_THAT(std::string(collector.OnNode(1, report).message()),
+                HasSubstr("rank 1 reported steps that cannot be"));
+  }
 }
 
 TEST_F(MetricsCollectorTest, TotalsAreThereOnceAllNodesHaveReportedThem) {
