@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -23,6 +21,7 @@
 #include "cli/commands/doctor_report.h"
 #include "cli/commands/train_hosts.h"
 #include "cli/flags/config_flags.h"
+#include "cli/terminal/status_line.h"
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
 #include "experiment/measured_network/measured_network.h"
@@ -67,6 +66,14 @@ std::vector<const ConfigField*> DoctorFields() {
     fields.push_back(&ConfigFieldNamed(name));
   }
   return fields;
+}
+
+// On a terminal, says there how far it has come.
+absl::StatusOr<Survey> SurveyOnTerminal(const HostSurveyOptions& options) {
+  StatusLine line;
+  return SurveyHosts(options, [&line](std::string_view text) {
+    if (line.live()) line.Say(text);
+  });
 }
 
 absl::StatusOr<HostSlots> SlotsOf(const Config& config) {
@@ -248,18 +255,12 @@ absl::Status Examine(ResolvedConfig& resolved, const DoctorOptions& options, boo
       const HostSurveyOptions asked,
       SurveyOptionsOf(config, slots, EdgesToMeasure(*topology, hosts, graph_given), duration));
   RaiseDescriptorLimit();
-  const bool live = isatty(STDERR_FILENO) == 1;
-  const auto show = [live](std::string_view text) {
-    if (live) std::cerr << "\r\033[K" << text << std::flush;
-  };
-  const absl::StatusOr<Survey> survey = SurveyHosts(asked, show);
-  show("");
-  RETURN_IF_ERROR(survey.status());
-  const std::vector<Finding> findings = FindingsOf(*survey, needs);
-  std::cout << (json ? DoctorJson(*survey, findings) : DoctorText(*survey, findings)) << std::flush;
+  ASSIGN_OR_RETURN(const Survey survey, SurveyOnTerminal(asked));
+  const std::vector<Finding> findings = FindingsOf(survey, needs);
+  std::cout << (json ? DoctorJson(survey, findings) : DoctorText(survey, findings)) << std::flush;
   const absl::Status conclusion = Conclude(findings);
   if (network) {
-    const absl::Status written = WriteNetwork(*survey, *std::move(network));
+    const absl::Status written = WriteNetwork(survey, *std::move(network));
     // Where hosts do not reach each other, that is why there is no file.
     RETURN_IF_ERROR(conclusion.ok() ? written : conclusion);
     if (!json) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -26,6 +25,7 @@
 #include "cli/terminal/interruption.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/run_text.h"
+#include "cli/terminal/status_line.h"
 #include "cli/terminal/text_output.h"
 #include "experiment/advice/advice.h"
 #include "experiment/advice/advice_report.h"
@@ -74,6 +74,23 @@ absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
   return absl::OkStatus();
 }
 
+// Unless `quiet`, says on standard error how far it has come, and for how long it may go on: longer
+// where the winning side changes, which nobody knows before.
+absl::StatusOr<ClusterAdvice> AdviseAloud(const Config& config, bool quiet,
+                                          const std::atomic<bool>& interrupted) {
+  AdviceRunOptions options{
+      .threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
+      .interrupted = &interrupted};
+  if (quiet) return AdviseCluster(config, options);
+  StatusLine line;
+  const auto begin = std::chrono::steady_clock::now();
+  options.on_progress = [&line, begin](const AdviceProgress& progress) {
+    const double elapsed = Seconds(std::chrono::steady_clock::now() - begin);
+    line.Say(absl::StrCat(progress.text, TimeLeft(elapsed, progress.timed, progress.left)));
+  };
+  return AdviseCluster(config, options);
+}
+
 // `grapevine sim --advise`: prints the advice, as JSON if `json`, for the nodes, model and network
 // of `resolved`. A model that learns counts by its size and, unless --compute is given, by the time
 // that a gradient takes on this machine. With `dry_run`, only checks and prints the candidates.
@@ -95,17 +112,8 @@ absl::Status PrintAdvice(const ResolvedConfig& resolved, bool json, bool dry_run
     }
     return absl::OkStatus();
   }
-  const bool live = isatty(STDERR_FILENO) == 1;
-  const auto show = [live](const std::string& done) {
-    std::cerr << (live ? absl::StrCat("\r\033[K", done) : absl::StrCat(done, "\n")) << std::flush;
-  };
-  const absl::StatusOr<ClusterAdvice> advice = AdviseCluster(
-      config, {.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
-               .interrupted = &interrupted,
-               .on_progress = json ? nullptr : std::function<void(const std::string&)>(show)});
-  if (live && !json) std::cerr << "\r\033[K" << std::flush;
-  if (!advice.ok()) return advice.status();
-  std::cout << (json ? AdviceJson(*advice, basis) : AdviceText(*advice, basis)) << std::flush;
+  ASSIGN_OR_RETURN(const ClusterAdvice advice, AdviseAloud(config, json, interrupted));
+  std::cout << (json ? AdviceJson(advice, basis) : AdviceText(advice, basis)) << std::flush;
   return absl::OkStatus();
 }
 

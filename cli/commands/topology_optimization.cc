@@ -1,16 +1,15 @@
 #include "cli/commands/topology_optimization.h"
 
-#include <unistd.h>
-
 #include <atomic>
-#include <functional>
 #include <iostream>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/terminal/interruption.h"
+#include "cli/terminal/status_line.h"
 #include "cli/terminal/text_output.h"
 #include "experiment/graph_search/graph_search.h"
 #include "experiment/graph_search/graph_search_report.h"
@@ -49,6 +48,16 @@ GraphFormat FormatOf(const std::string& path) {
   if (lower.ends_with(".graphml") || lower.ends_with(".xml")) return GraphFormat::kGraphml;
   if (lower.ends_with(".dot") || lower.ends_with(".gv")) return GraphFormat::kDot;
   return GraphFormat::kEdges;
+}
+
+// Says on standard error how far it has come: on a terminal all of it, elsewhere what is better
+// than all before.
+absl::StatusOr<GraphSearchResult> SearchAloud(const Config& config, GraphSearchOptions options) {
+  StatusLine line;
+  options.on_progress = [&line](const std::string& done, bool better) {
+    if (line.live() || better) line.Say(done);
+  };
+  return SearchGraph(config, options);
 }
 
 std::string WeightsPath(const std::string& path) { return path + ".mixing"; }
@@ -129,17 +138,11 @@ absl::Status TopologyOptimization::Run(const OptimizedTopology& options) const {
                      told = FailureOf(why);
                      interrupted = true;
                    }));
-  const bool live = isatty(STDERR_FILENO) == 1;
-  const auto show = [live](const std::string& done, bool better) {
-    if (live) std::cerr << "\r\033[K" << done << std::flush;
-    if (!live && better) std::cerr << done << std::endl;
-  };
-  const absl::StatusOr<GraphSearchResult> result = SearchGraph(config, {.degree = degree_,
-                                                                        .fixed = fixed_.given(),
-                                                                        .simulations = budget_,
-                                                                        .interrupted = &interrupted,
-                                                                        .on_progress = show});
-  show("", /*better=*/false);
+  const absl::StatusOr<GraphSearchResult> result =
+      SearchAloud(config, {.degree = degree_,
+                           .fixed = fixed_.given(),
+                           .simulations = budget_,
+                           .interrupted = &interrupted});
   if (!result.ok()) {
     return told == Failure::kNone ? result.status() : WithFailure(result.status(), told);
   }

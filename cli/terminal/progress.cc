@@ -1,22 +1,24 @@
 #include "cli/terminal/progress.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/units.h"
 #include "cli/terminal/logging.h"
+#include "cli/terminal/status_line.h"
 
 namespace grapevine {
 namespace {
 
 constexpr int kBarCells = 20;
-constexpr char kEraseLine[] = "\r\033[K";
+// A bar leaves that much room for what was measured, or there is none.
+constexpr size_t kBesideBar = 20;
 
 double Share(const RunMetrics& metrics, const ProgressGoal& goal) {
   if (goal.rounds <= 0) return 0;
@@ -27,29 +29,57 @@ double Share(const RunMetrics& metrics, const ProgressGoal& goal) {
 std::string Bar(const RunMetrics& metrics, const ProgressGoal& goal, int cells) {
   const double share = Share(metrics, goal);
   const int filled = static_cast<int>(share * cells);
-  return absl::StrFormat("[%s%s] %3d %%", std::string(static_cast<size_t>(filled), '#'),
-                         std::string(static_cast<size_t>(cells - filled), '-'),
-                         static_cast<int>(100 * share));
+  return absl::StrFormat("[%s%s] ", std::string(static_cast<size_t>(filled), '#'),
+                         std::string(static_cast<size_t>(cells - filled), '-'));
 }
 
-std::string Remaining(const RunMetrics& metrics, const ProgressGoal& goal) {
-  const double share = Share(metrics, goal);
-  if (share <= 0 || share >= 1) return "";
-  return absl::StrCat("  ETA ", HumanDuration(metrics.time_s * (1 - share) / share));
-}
+// One of the texts of a line; where there is not room for all, those of the lowest ranks stay.
+struct Part {
+  int rank;
+  std::string text;
+};
 
-std::string Rounds(const RunMetrics& metrics, const ProgressGoal& goal) {
-  return absl::StrFormat("round %d/%d", metrics.round, goal.rounds);
-}
-
-// Epoch, loss, accuracy: what all forms show.
-std::string Position(const RunMetrics& metrics, const ProgressGoal& goal) {
-  std::string text = absl::StrFormat("epoch %.2f/%.6g", metrics.epoch, goal.epochs);
-  if (metrics.train_loss) absl::StrAppendFormat(&text, "  loss %.4f", *metrics.train_loss);
+// What was measured, in the order of a line.
+std::vector<Part> Measured(const RunMetrics& metrics, const ProgressGoal& goal) {
+  std::vector<Part> parts = {
+      {5, absl::StrFormat("round %d/%d", metrics.round, goal.rounds)},
+      {3, absl::StrFormat("epoch %.2f/%.6g", metrics.epoch, goal.epochs)},
+  };
+  if (metrics.train_loss) parts.push_back({1, absl::StrFormat("loss %.4f", *metrics.train_loss)});
   if (metrics.test_accuracy) {
-    absl::StrAppendFormat(&text, "  accuracy %.2f %%", 100 * *metrics.test_accuracy);
+    parts.push_back({2, absl::StrFormat("accuracy %.2f %%", 100 * *metrics.test_accuracy)});
+  }
+  if (metrics.consensus_distance) {
+    parts.push_back({7, absl::StrFormat("consensus %.3g", *metrics.consensus_distance)});
+  }
+  if (metrics.samples_per_s) {
+    parts.push_back({6, absl::StrFormat("%.0f samples/s", *metrics.samples_per_s)});
+  }
+  if (metrics.living) parts.push_back({0, absl::StrFormat("%d nodes left", *metrics.living)});
+  return parts;
+}
+
+constexpr char kBetween[] = "  ";
+constexpr size_t kBetweenSize = sizeof(kBetween) - 1;
+
+std::string Joined(const std::vector<Part>& parts) {
+  std::string text;
+  for (const Part& part : parts) {
+    absl::StrAppend(&text, text.empty() ? "" : kBetween, part.text);
   }
   return text;
+}
+
+// So many of the parts as `room` characters have, each with what goes between.
+std::vector<Part> Fitting(std::vector<Part> parts, size_t room) {
+  size_t size = 0;
+  for (const Part& part : parts) size += kBetweenSize + part.text.size();
+  while (size > room && !parts.empty()) {
+    const auto last = std::ranges::max_element(parts, {}, &Part::rank);
+    size -= kBetweenSize + last->text.size();
+    parts.erase(last);
+  }
+  return parts;
 }
 
 // Without a terminal, a line is printed after each of this many parts of the sweep.
@@ -58,28 +88,34 @@ constexpr size_t kParts = 10;
 }  // namespace
 
 std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal) {
-  std::string text = absl::StrCat(Rounds(metrics, goal), "  ", Position(metrics, goal));
-  if (metrics.consensus_distance) {
-    absl::StrAppendFormat(&text, "  consensus %.3g", *metrics.consensus_distance);
-  }
-  if (metrics.samples_per_s) {
-    absl::StrAppendFormat(&text, "  %.0f samples/s", *metrics.samples_per_s);
-  }
-  absl::StrAppend(&text, "  ", HumanDuration(metrics.time_s));
-  return text;
+  std::vector<Part> parts = Measured(metrics, goal);
+  parts.push_back({0, HumanDuration(metrics.time_s)});
+  return Joined(parts);
 }
 
 std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width) {
   // A full last column would wrap.
   const size_t room = static_cast<size_t>(std::max(width - 1, 0));
-  std::string text = Bar(metrics, goal, kBarCells) + "  " + Rounds(metrics, goal) + "  " +
-                     Position(metrics, goal) + Remaining(metrics, goal);
-  if (text.size() > room) {
-    text = Bar(metrics, goal, kBarCells / 2) + "  " + Position(metrics, goal) +
-           Remaining(metrics, goal);
-  }
-  text.resize(std::min(text.size(), room));
-  return text;
+  const double share = Share(metrics, goal);
+  const std::string percent = absl::StrFormat("%3d %%", static_cast<int>(100 * share));
+  const std::string eta = TimeLeft(metrics.time_s, share, 1 - share);
+  const size_t fixed = percent.size() + eta.size();
+  if (fixed > room) return FitToWidth(percent, width);
+  const std::string half = Bar(metrics, goal, kBarCells / 2);
+  const bool has_half = fixed + half.size() + kBesideBar <= room;
+  const std::vector<Part> parts =
+      Fitting(Measured(metrics, goal), room - fixed - (has_half ? half.size() : 0));
+  std::string middle = percent;
+  for (const Part& part : parts) absl::StrAppend(&middle, kBetween, part.text);
+  middle += eta;
+  const std::string whole = Bar(metrics, goal, kBarCells);
+  const bool has_whole = whole.size() + middle.size() <= room;
+  return absl::StrCat(has_whole ? whole : has_half ? half : "", middle);
+}
+
+std::string TimeLeft(double elapsed_s, double done, double left) {
+  if (!(elapsed_s > 0) || !(done > 0) || !(left > 0)) return "";
+  return absl::StrCat(kBetween, "ETA ", HumanDuration(elapsed_s * left / done));
 }
 
 std::string DroppedLines(int64_t dropped, bool json) {
@@ -127,16 +163,13 @@ void ProgressDisplay::ClearBar() {
 }
 
 void ProgressDisplay::DrawBar() {
-  out_(kEraseLine + ProgressBar(latest_, options_.goal, options_.width));
+  out_(kEraseLine + ProgressBar(latest_, options_.goal, options_.width()));
 }
 
 ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal, bool json) {
   ProgressDisplay::Options options{
       .goal = goal, .live = !json && isatty(STDOUT_FILENO) == 1, .json = json};
-  winsize size{};
-  if (options.live && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    options.width = size.ws_col;
-  }
+  if (options.live) options.width = [] { return TerminalWidth(STDOUT_FILENO); };
   return options;
 }
 
@@ -150,7 +183,7 @@ void SweepProgress::OnDone(size_t cells, double cost, double seconds) {
   if (!options_.live && !due) return;
   shown_ = done_;
   const double elapsed = Seconds(std::chrono::steady_clock::now() - begin_);
-  out_ << (options_.live ? "\r\033[K" : "")
+  out_ << (options_.live ? kEraseLine : "")
        << absl::StrFormat("%d/%d cells  %s", done_, all, HumanDuration(elapsed));
   if (ran_cost_ > 0 && done_ < all) out_ << "  ETA " << HumanDuration(SecondsLeft());
   if (!options_.live) out_ << "\n";

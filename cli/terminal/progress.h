@@ -28,8 +28,9 @@ struct ProgressGoal {
 // 12.3 s": those that were measured, in this order.
 std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal);
 
-// "[####------]  43 %  round ...  ETA 25.1 s", at most `width` characters; on a narrow line, half
-// the bar and no rounds.
+// "[####------]  43 %  round ...  ETA 25.1 s", less than `width` characters: as many of the
+// measurements, whole, as there is room for, the more important ones first; on a narrow line, half
+// the bar or none.
 std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width);
 
 // Takes the place of lines that were dropped because nobody read them.
@@ -40,7 +41,8 @@ class ProgressDisplay {
   struct Options {
     ProgressGoal goal;
     bool live = false;  // `out` is a terminal
-    int width = 80;     // of the terminal
+    // Of the terminal, asked before each line that is live.
+    std::function<int()> width = [] { return 80; };
     bool json = false;  // then not live
   };
   // Receives text that ends with a line break, except for the bar.
@@ -71,9 +73,13 @@ class ProgressDisplay {
   bool started_ = false;
 };
 
-// Whether standard output is a terminal, and how wide it is. `json` is
+// Whether standard output is a terminal, and how wide it is at any time. `json` is
 // --log-format=json.
 ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal, bool json);
+
+// "  ETA 25.1 s", at the pace so far: `done` and `left` are amounts of the same work; nothing
+// before any is done, and when none is left.
+std::string TimeLeft(double elapsed_s, double done, double left);
 
 // Thread-compatible.
 class SweepProgress {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -155,6 +156,40 @@ absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config confi
   return contender;
 }
 
+// How far the work has come. One thread calls it at a time.
+class ProgressReport {
+ public:
+  // On so many clusters each of the contenders is to be timed.
+  ProgressReport(const AdviceRunOptions& options, size_t contenders, int clusters)
+      : options_(options),
+        contenders_(static_cast<double>(contenders)),
+        left_(contenders_ * clusters) {}
+
+  void OnCandidate(const Candidate& candidate) {
+    ++timed_;
+    --left_;
+    Say(absl::StrCat(timed_, "/", contenders_, " candidates timed: ", candidate.name()));
+  }
+  // All contenders on another cluster, which is one of those at which a search looks anyway, or one
+  // more.
+  void OnCluster(std::string text, bool planned) {
+    timed_ += contenders_;
+    if (planned) left_ -= contenders_;
+    Say(std::move(text));
+  }
+
+ private:
+  void Say(std::string text) const {
+    if (!options_.on_progress) return;
+    options_.on_progress({.text = std::move(text), .timed = timed_, .left = left_});
+  }
+
+  const AdviceRunOptions& options_;
+  const double contenders_;
+  double timed_ = 0;
+  double left_;
+};
+
 // Seconds of every contender for as many gradients as there are nodes, on `cluster`. `on_timed`
 // is called after each.
 absl::StatusOr<std::vector<double>> TimeAll(
@@ -217,32 +252,51 @@ absl::StatusOr<double> Advantage(const std::vector<Contender>& contenders, const
 // The crossovers over what `place` sets, called `what` ("bandwidth").
 absl::StatusOr<CrossoverSearch> Search(const std::vector<Contender>& contenders,
                                        const Config& config, const AdviceRunOptions& options,
-                                       const char* what, double low, double high,
+                                       ProgressReport& progress, const char* what, double low,
+                                       double high,
                                        const std::function<std::string(double, Config*)>& place) {
-  int looked_at = 0;
+  int looked_at = 0, planned = kScanPoints;
+  double highest = 0;
   return FindCrossovers(low, high, [&](double value) -> absl::StatusOr<double> {
     Config cluster = config;
     const std::string text = place(value, &cluster);
     absl::StatusOr<double> advantage = Advantage(contenders, cluster, options);
-    if (advantage.ok() && options.on_progress) {
-      options.on_progress(absl::StrCat("crossovers: ", what, " ", text, " looked at, ", ++looked_at,
-                                       " of at least ", kScanPoints));
-    }
+    if (!advantage.ok()) return advantage;
+    const bool scanned = value > highest;  // else it is between two that were
+    highest = std::max(highest, value);
+    if (!scanned) ++planned;
+    progress.OnCluster(absl::StrCat("crossovers: ", what, " ", text, " looked at, ", ++looked_at,
+                                    " of at least ", planned),
+                       scanned);
     return advantage;
   });
 }
 
+// Empty where they can be searched.
+std::string WhyNoCrossovers(const std::vector<Contender>& contenders, const Config& config) {
+  const auto centralized = std::ranges::count_if(
+      contenders, [](const Contender& contender) { return contender.candidate.centralized; });
+  if (centralized == 0 || centralized == std::ssize(contenders)) {
+    return "one side has no candidate for this many nodes";
+  }
+  if (absl::StartsWith(config.network(), "file:")) {
+    return "the network's file fixes bandwidths and latencies";
+  }
+  return "";
+}
+
 absl::Status SearchCrossovers(const std::vector<Contender>& contenders, const Config& config,
-                              const AdviceRunOptions& options, ClusterAdvice* advice) {
+                              const AdviceRunOptions& options, ProgressReport& progress,
+                              ClusterAdvice* advice) {
   ASSIGN_OR_RETURN(CrossoverSearch bandwidth,
-                   Search(contenders, config, options, "bandwidth", kLowestBandwidth,
+                   Search(contenders, config, options, progress, "bandwidth", kLowestBandwidth,
                           kHighestBandwidth, [](double bits, Config* cluster) {
                             cluster->set_bandwidth(FormatBandwidth(std::llround(bits)));
                             return FormatBandwidth(ThreeDigits(std::llround(bits)));
                           }));
   ASSIGN_OR_RETURN(CrossoverSearch latency,
-                   Search(contenders, config, options, "latency", kLowestLatency, kHighestLatency,
-                          [](double seconds, Config* cluster) {
+                   Search(contenders, config, options, progress, "latency", kLowestLatency,
+                          kHighestLatency, [](double seconds, Config* cluster) {
                             cluster->set_latency(FormatDuration(
                                 std::chrono::nanoseconds(std::llround(1e9 * seconds))));
                             return HumanDuration(seconds);
@@ -278,13 +332,12 @@ absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRu
     }
   }
   if (contenders.empty()) return result.left_out.front().second;
-  size_t timed = 0;
+  result.no_crossovers = WhyNoCrossovers(contenders, config);
+  const int clusters = result.no_crossovers.empty() ? 1 + 2 * kScanPoints : 1;
+  ProgressReport progress(options, contenders.size(), clusters);
   ASSIGN_OR_RETURN(const std::vector<double> seconds,
-                   TimeAll(contenders, config, options, [&](const Candidate& candidate) {
-                     if (!options.on_progress) return;
-                     options.on_progress(absl::StrCat(++timed, "/", contenders.size(),
-                                                      " candidates timed: ", candidate.name()));
-                   }));
+                   TimeAll(contenders, config, options,
+                           [&](const Candidate& candidate) { progress.OnCandidate(candidate); }));
   std::vector<CandidateResult> results;
   for (size_t i = 0; i < contenders.size(); ++i) {
     CandidateResult ranked{.candidate = contenders[i].candidate, .seconds = seconds[i]};
@@ -293,12 +346,8 @@ absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRu
     results.push_back(std::move(ranked));
   }
   result.advice = Advise(std::move(results));
-  if (!result.advice.best_gossip || !result.advice.best_centralized) {
-    result.no_crossovers = "one side has no candidate for this many nodes";
-  } else if (absl::StartsWith(config.network(), "file:")) {
-    result.no_crossovers = "the network's file fixes bandwidths and latencies";
-  } else {
-    RETURN_IF_ERROR(SearchCrossovers(contenders, config, options, &result));
+  if (result.no_crossovers.empty()) {
+    RETURN_IF_ERROR(SearchCrossovers(contenders, config, options, progress, &result));
   }
   return result;
 }

@@ -107,11 +107,19 @@ struct RoundTimingOptions {
 absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
                                   const RoundTimingOptions& options);
 
+struct AdviceProgress {
+  // What was just completed: "3/19 candidates timed: allreduce:tree".
+  std::string text;
+  // How often a candidate was timed on a cluster, and how often one will be at least.
+  double timed = 0;
+  double left = 0;
+};
+
 struct AdviceRunOptions {
   int threads = 1;
   const std::atomic<bool>* interrupted = nullptr;
-  // What was just completed, "3/19 candidates timed: allreduce:tree"; from one thread at a time.
-  std::function<void(const std::string&)> on_progress;
+  // From one thread at a time.
+  std::function<void(const AdviceProgress&)> on_progress;
 };
 
 struct ClusterAdvice {

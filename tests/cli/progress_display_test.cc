@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/terminal/progress.h"
@@ -56,15 +58,46 @@ TEST(ProgressBar, KeepsWhatMattersOnANarrowTerminal) {
   EXPECT_THAT(bar, HasSubstr("ETA"));
 }
 
+TEST(ProgressBar, HasWholeMeasurementsOnly) {
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 200),
+            "[##########----------]  50 %  round 100/200  epoch 1.50/3  loss 0.2500  accuracy "
+            "97.50 %  consensus 0.0125  5120 samples/s  ETA 30.0 s");
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 80),
+            "[#####-----]  50 %  epoch 1.50/3  loss 0.2500  accuracy 97.50 %  ETA 30.0 s");
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 40), " 50 %  loss 0.2500  ETA 30.0 s");
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 18), " 50 %  ETA 30.0 s");
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 17), " 50 %");
+}
+
+TEST(ProgressBar, LostNodesMatterMost) {
+  RunMetrics metrics = Halfway();
+  metrics.living = 3;
+  EXPECT_EQ(ProgressBar(metrics, kGoal, 40), " 50 %  3 nodes left  ETA 30.0 s");
+}
+
 TEST(ProgressBar, FitsTheTerminalAndAnyNumbers) {
-  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 40).size(), 39u);
-  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 0), "");
+  RunMetrics large = Halfway();
+  large.living = 100'000;
+  large.train_loss = 1e30;
+  large.consensus_distance = 1e-300;
+  for (int width = 0; width < 250; ++width) {
+    EXPECT_LE(ProgressBar(Halfway(), kGoal, width).size(), std::max(width - 1, 0));
+    EXPECT_LE(ProgressBar(large, kGoal, width).size(), std::max(width - 1, 0));
+  }
   RunMetrics beyond = Halfway();
   beyond.round = 1000000;
   EXPECT_THAT(ProgressBar(beyond, kGoal, 200), HasSubstr("[####################] 100 %"));
   beyond.round = -5;
   EXPECT_THAT(ProgressBar(beyond, kGoal, 200), HasSubstr("[--------------------]   0 %"));
   EXPECT_THAT(ProgressBar(beyond, {}, 200), HasSubstr("  0 %"));
+}
+
+TEST(TimeLeft, IsAtThePaceSoFar) {
+  EXPECT_EQ(TimeLeft(10, 1, 3), "  ETA 30.0 s");
+  for (const auto& [elapsed, done, left] :
+       {std::tuple(0.0, 1.0, 1.0), std::tuple(1.0, 0.0, 1.0), std::tuple(1.0, 1.0, 0.0)}) {
+    EXPECT_EQ(TimeLeft(elapsed, done, left), "");
+  }
 }
 
 TEST(ProgressDisplay, PlainIsALineAMeasurement) {
@@ -82,7 +115,8 @@ TEST(ProgressDisplay, PlainIsALineAMeasurement) {
 TEST(ProgressDisplay, TheBarStaysBelowLinesAndKeepsItsLastValues) {
   std::ostringstream out;
   {
-    ProgressDisplay display({.goal = kGoal, .live = true, .width = 100}, To(out), To(out));
+    ProgressDisplay display({.goal = kGoal, .live = true, .width = [] { return 100; }}, To(out),
+                            To(out));
     display.OnLine(0, false, "before");
     display.OnProgress(ToJsonLine(Halfway()));
     display.OnLine(1, true, "between");
@@ -92,6 +126,18 @@ TEST(ProgressDisplay, TheBarStaysBelowLinesAndKeepsItsLastValues) {
   const RunMetrics expected{
       .round = 150, .epoch = 2.25, .time_s = 45, .train_loss = 0.25, .test_accuracy = 0.975};
   EXPECT_EQ(out.str(), "\r\033[K" + ProgressBar(expected, kGoal, 100) + "\n");
+}
+
+TEST(ProgressDisplay, ABarIsAsWideAsTheTerminalHasBecome) {
+  std::ostringstream out;
+  int width = 200;
+  ProgressDisplay display({.goal = kGoal, .live = true, .width = [&width] { return width; }},
+                          To(out), To(out));
+  display.OnProgress(ToJsonLine(Halfway()));
+  width = 40;
+  display.OnProgress(ToJsonLine(Halfway()));
+  EXPECT_EQ(out.str(), "\r\033[K" + ProgressBar(Halfway(), kGoal, 200) + "\r\033[K" +
+                           ProgressBar(Halfway(), kGoal, 40));
 }
 
 TEST(ProgressDisplay, InJsonEveryLineIsAnObject) {
