@@ -86,7 +86,7 @@ absl::StatusOr<ClusterAdvice> AdviseAloud(const Config& config, bool quiet,
   const auto begin = std::chrono::steady_clock::now();
   options.on_progress = [&line, begin](const AdviceProgress& progress) {
     const double elapsed = Seconds(std::chrono::steady_clock::now() - begin);
-    line.Say(absl::StrCat(progress.text, TimeLeft(elapsed, progress.timed, progress.left)));
+    line.Say(progress.text, TimeLeft(elapsed, progress.timed, progress.left));
   };
   return AdviseCluster(config, options);
 }

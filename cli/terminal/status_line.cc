@@ -21,12 +21,14 @@ int TerminalWidth(int descriptor) {
   return known ? size.ws_col : kUsualWidth;
 }
 
-std::string FitToWidth(std::string_view text, int width) {
+std::string FitToWidth(std::string_view text, int width, std::string_view end) {
   // A full last column would wrap.
-  const size_t room = static_cast<size_t>(std::max(width - 1, 0));
-  if (text.size() <= room) return std::string(text);
+  size_t room = static_cast<size_t>(std::max(width - 1, 0));
+  if (text.size() + end.size() <= room) return std::string(text).append(end);
+  if (end.size() + kMore.size() >= room) end = "";
+  room -= end.size();
   if (room <= kMore.size()) return std::string(text.substr(0, room));
-  return std::string(text.substr(0, room - kMore.size())).append(kMore);
+  return std::string(text.substr(0, room - kMore.size())).append(kMore).append(end);
 }
 
 StatusLine::StatusLine() : live_(isatty(STDERR_FILENO) == 1) {}
@@ -35,11 +37,11 @@ StatusLine::~StatusLine() {
   if (live_) std::cerr << kEraseLine << std::flush;
 }
 
-void StatusLine::Say(std::string_view text) {
+void StatusLine::Say(std::string_view text, std::string_view end) {
   if (live_) {
-    std::cerr << kEraseLine << FitToWidth(text, TerminalWidth(STDERR_FILENO)) << std::flush;
+    std::cerr << kEraseLine << FitToWidth(text, TerminalWidth(STDERR_FILENO), end) << std::flush;
   } else {
-    std::cerr << text << std::endl;
+    std::cerr << text << end << std::endl;
   }
 }
 

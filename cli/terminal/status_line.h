@@ -17,9 +17,9 @@ inline constexpr char kEraseLine[] = "\r\033[K";
 // 80 where it does not say.
 int TerminalWidth(int descriptor);
 
-// `text`, in ASCII, so short that it does not wrap on a terminal of `width` columns: what is cut off
-// ends in "...".
-std::string FitToWidth(std::string_view text, int width);
+// `text` and `end`, in ASCII, so short that they do not wrap on a terminal of `width` columns: of
+// `text` the beginning and "..." where there is not room for all, then `end`, if there is for that.
+std::string FitToWidth(std::string_view text, int width, std::string_view end = "");
 
 class StatusLine {
  public:
@@ -30,8 +30,8 @@ class StatusLine {
   StatusLine& operator=(const StatusLine&) = delete;
 
   bool live() const { return live_; }
-  // Instead of what was said before, if live.
-  void Say(std::string_view text);
+  // Instead of what was said before, if live; `end` is what a narrow terminal shows rather.
+  void Say(std::string_view text, std::string_view end = "");
 
  private:
   const bool live_;

@@ -19,6 +19,14 @@ TEST(FitToWidth, NeverFillsTheLastColumn) {
   EXPECT_EQ(FitToWidth("", 0), "");
 }
 
+TEST(FitToWidth, KeepsTheEnd) {
+  EXPECT_EQ(FitToWidth("0123456789", 15, "  end"), "012345...  end");
+  EXPECT_EQ(FitToWidth("0123456789", 16, "  end"), "0123456789  end");
+  EXPECT_EQ(FitToWidth("0123456789", 10, "  end"), "0...  end");
+  EXPECT_EQ(FitToWidth("0123456789", 9, "  end"), "01234...") << "no room for both";
+  EXPECT_EQ(FitToWidth("", 3, "  end"), "");
+}
+
 TEST(TerminalWidth, IsWhatTheTerminalHasAtThatMoment) {
   const UniqueDescriptor terminal(posix_openpt(O_RDWR | O_NOCTTY));
   ASSERT_GE(terminal.get(), 0);
