@@ -14,7 +14,7 @@ import sys
 # Flags of other programs that the pages name: Bazel's, Slurm's, Podman's and TensorBoard's, and our scripts'.
 OTHERS = {"config", "jobs", "ntasks-per-node", "cpus-per-task", "requeue", "signal", "cifar10",
           "seconds", "attempts", "patience", "prefix", "destdir", "program", "uninstall", "test",
-          "logdir", "full", "rm", "redirects", "tee"}
+          "logdir", "full", "rm", "redirects", "standalone", "tee"}
 
 # Not what a name is put together from: "--no-".
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?![\w-])")
