@@ -13,7 +13,7 @@ import sys
 
 # Flags of other programs that the pages name: Bazel's, Slurm's, Podman's and TensorBoard's, and our scripts'.
 OTHERS = {"config", "jobs", "ntasks-per-node", "cpus-per-task", "requeue", "signal", "cifar10",
-          "seconds", "attempts", "patience", "prefix", "destdir", "program", "uninstall", "test",
+          "seconds", "attempts", "patience", "prefix", "destdir", "program", "library", "uninstall", "test",
           "logdir", "full", "rm", "redirects", "standalone", "tee"}
 
 # Not what a name is put together from: "--no-".
