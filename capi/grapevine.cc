@@ -326,6 +326,15 @@ int grapevine_mix(grapevine_node* node, float* weights, double loss, int64_t tim
   });
 }
 
+int grapevine_retire(grapevine_node* node, int32_t everybody, grapevine_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (node == nullptr) return grapevine::Missing("node");
+    RETURN_IF_ERROR(node->node->Retire(everybody != 0));
+    node->wanted = false;
+    return absl::OkStatus();
+  });
+}
+
 int grapevine_metrics(grapevine_node* node, char** json, grapevine_error* error) {
   return Guarded(error, [&]() -> absl::Status {
     if (node == nullptr) return grapevine::Missing("node");

@@ -161,6 +161,15 @@ int grapevine_deliver_weights(grapevine_node* node, const float* weights, double
 int grapevine_mix(grapevine_node* node, float* weights, double loss, int64_t timeout_ms,
                   int32_t* state, grapevine_error* error);
 
+/* How many rounds a run has need not be known: without the settings "rounds" and "epochs" it is
+ * open-ended, where a step takes an update as it is (grapevine_deliver_weights) and nodes go
+ * through rounds together. It ends when all its programs have said that they have delivered their
+ * last gradient, as this does; a task under way is none any more. The node goes on averaging while
+ * others need it, and in the run's last round all average alone; grapevine_await says when it
+ * is over. `everybody`: the others' programs are to end after the gradient that they
+ * compute, and find that the run is over when they ask for the next one. */
+int grapevine_retire(grapevine_node* node, int32_t everybody, grapevine_error* error);
+
 /* The last measurement of the run as a JSON object, as in metrics.jsonl, at the node that has rank
  * 0's role; "null" elsewhere, or before there is one. */
 int grapevine_metrics(grapevine_node* node, char** json, grapevine_error* error);

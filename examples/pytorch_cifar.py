@@ -93,9 +93,8 @@ def main():
 
     run = gv.init(out=given.out)
     (images, labels), test = load(given.data)
-    per_epoch = len(images) // run.size // given.batch  # the same at all nodes
-    steps = per_epoch * given.epochs
     images, labels = images[run.rank :: run.size], labels[run.rank :: run.size]
+    steps = -(-len(images) // given.batch) * given.epochs
 
     torch.manual_seed(1)  # the same weights everywhere
     model = resnet20()
@@ -105,14 +104,13 @@ def main():
         model=model,
         topology=given.topology,
         algorithm=given.algorithm,
-        rounds=steps,
         batch=given.batch,
     )
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     shuffle = torch.Generator().manual_seed(run.rank)
     for epoch in range(given.epochs):
         order = torch.randperm(len(images), generator=shuffle)
-        for batch in order.split(given.batch)[:per_epoch]:
+        for batch in order.split(given.batch):
             optimizer.zero_grad()
             loss = functional.cross_entropy(model(images[batch]), labels[batch])
             loss.backward()
@@ -120,6 +118,7 @@ def main():
             schedule.step()
         if run.rank == 0:
             print(f"epoch {epoch + 1}: loss {loss.item():.3f}", flush=True)
+    optimizer.finish()
 
     average = resnet20()
     if optimizer.average(average):  # at rank 0

@@ -157,6 +157,8 @@ CoordinatorOptions NodeSession::Coordination(std::optional<SuccessionOptions> su
           .budget = options_.budget,
           .checkpoints = options_.checkpoints,
           .renewals = options_.renewals,
+          .open_ended = options_.open_ended,
+          .settles_last = options_.settles_last,
           .rendezvous_timeout = options_.rendezvous_timeout,
           .peer_timeout = options_.peer_timeout,
           .min_peer_timeout = options_.min_peer_timeout,
@@ -279,6 +281,7 @@ absl::StatusOr<control::Roster> NodeSession::AskToJoin(const FoundCoordinator& f
                          .changes_views = options_.resilient || options_.renewals.has_value(),
                          .saves_on_call = options_.checkpoints.has_value(),
                          .renews_views = options_.renewals.has_value(),
+                         .open_ended = options_.open_ended,
                          .role_moves = door_ != nullptr,
                          .rank = options_.rank,
                          .holder = Holder()},
@@ -317,7 +320,8 @@ absl::Status NodeSession::Join() {
                                                                   : roster.resumed().time_ns());
   if (roster.has_joined()) ComeIn(roster.joined());
   SetLimit(roster.round_limit(),
-           !options_.budget && !options_.settles_last && roster.round_limit() >= options_.rounds,
+           !options_.budget && !options_.settles_last && !options_.open_ended &&
+               roster.round_limit() >= options_.rounds,
            /*growth=*/1);
   server_->SetReady(true);
   return absl::OkStatus();
@@ -406,6 +410,7 @@ void NodeSession::OnDecree(const control::Directive& decree) {
     const control::CheckpointAt& at = decree.checkpoint_at();
     return runner_->SaveAt(at.ballot(), at.has_round() ? std::optional(at.round()) : std::nullopt);
   }
+  if (decree.has_coast()) return callbacks_.on_coast(decree.coast().below(), decree.coast().all());
   if (decree.has_prepare() && options_.checkpoints) {
     const uint32_t ballot = decree.prepare().ballot();
     return ReportPromise(ballot, runner_->Hold(ballot) - 1);
@@ -488,7 +493,7 @@ absl::Status NodeSession::TakeRole() {
   SuccessionOptions succession;
   {
     MutexLock lock(place_mutex_);
-    succession = {.lost = holder_, .addresses = addresses_};
+    succession = {.lost = holder_, .addresses = addresses_, .open_ended = options_.open_ended};
   }
   coordinator_ = MakeCoordinator(std::move(succession));
   door_->Open(coordinator_.get());
@@ -599,6 +604,13 @@ void NodeSession::ReportLoss(Rank peer, const absl::Status& why) {
   control::Report report;
   *report.mutable_failure() = FailureBy(peer, why);
   TellAtOnce(std::move(report));
+}
+
+void NodeSession::ReportSpent(Round gradients, bool all) {
+  control::Report report;
+  report.mutable_spent()->set_gradients(gradients);
+  report.mutable_spent()->set_all(all);
+  InterruptIfUnheard(TellIfItRuns(std::move(report)));
 }
 
 void NodeSession::ReportPromise(uint32_t ballot, Round round) {

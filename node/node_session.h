@@ -56,7 +56,8 @@ struct NodeSessionOptions {
   std::string topology;  // canonical names, for the handshake of edges
   std::string algorithm;
   Round rounds = 0;
-  Round first_limit = 0;  // rank 0's: the end as known so far (RunnerOptions::limit)
+  Round first_limit = 0;    // rank 0's: the end as known so far (RunnerOptions::limit)
+  bool open_ended = false;  // programs say when it ends (node/control/closing.h)
   // The largest batch, in those of round 0, where batches grow at plateaus; else 0.
   int64_t largest_growth = 0;
   // If the run goes on: this node's own parts of checkpoints; and on rank 0 from where.
@@ -102,6 +103,9 @@ struct NodeSessionCallbacks {
   // batch is `growth` times that of round 0, where batches grow at plateaus. From any thread; may
   // be empty.
   std::function<void(Round limit, int64_t growth)> on_settled = {};
+  // In an open-ended run: the rounds below need no gradients any more of a program that has given
+  // its last; `all`: it is to give no more than one. The limit has been told before.
+  std::function<void(Round below, bool all)> on_coast = {};
   // On rank 0: all nodes save after this round. Before on_part of any.
   std::function<void(Round)> on_called = [](Round) {};
   // On rank 0: a node has saved its part of a checkpoint.
@@ -166,6 +170,9 @@ class NodeSession {
   // From the runner, where nodes go on without those that are lost: tells rank 0.
   void ReportLoss(Rank peer, const absl::Status& why);
   void ReportPromise(uint32_t ballot, Round round);
+  // In an open-ended run: this node's program has given so many gradients, its last; `all`: the
+  // others are to do so too. Never waits; from any thread, also one that outlives Run.
+  void ReportSpent(Round gradients, bool all);
   // This node's part of a checkpoint is on its disk. Never waits; from any thread, also one that
   // outlives Run: an error if rank 0 cannot be told.
   absl::Status ReportPart(control::SavedPart part);

@@ -27,6 +27,11 @@ void RunCourse::Settle(Round limit, int64_t growth) {
   settled_ = limit;
 }
 
+void RunCourse::Close(Round rounds) {
+  MutexLock lock(mutex_);
+  if (plan_.open_ended) plan_ = plan_.Closed(rounds);
+}
+
 void RunCourse::GoOn(const View& view) {
   MutexLock lock(mutex_);
   if (view.epoch <= (views_.empty() ? 0 : views_.back().epoch)) return;
@@ -80,6 +85,7 @@ RunHorizon::RunHorizon(std::optional<double> accuracy, RunCourse* course, bool s
     : accuracy_(accuracy), course_(course), settles_last_(settles_last) {
   const RunPlan plan = course_->plan();
   rounds_ = plan.rounds;
+  open_ended_ = plan.open_ended;
   if (const std::optional<PlateauRule>& rule = plan.batches.plateau()) {
     plateau_.emplace(*rule);
     factor_ = rule->factor;
@@ -104,6 +110,11 @@ bool RunHorizon::OnEvaluation(const EvaluationRecord& evaluation) {
   if (plateau_ && plateau_->OnLoss(evaluation.test_loss.value_or(none))) growth_ *= factor_;
   Advance();
   return true;
+}
+
+void RunHorizon::Close(Round rounds) {
+  if (!std::exchange(open_ended_, false)) return;
+  limit_ = rounds_ = rounds;
 }
 
 void RunHorizon::CatchUp(Round limit) {

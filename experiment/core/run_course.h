@@ -45,6 +45,9 @@ class RunCourse {
   // than in the last round that is settled. Does nothing where these rounds are settled already.
   void Settle(Round limit, int64_t growth);
 
+  // An open-ended run has so many rounds, of which no node has completed the last.
+  void Close(Round rounds);
+
   // A node begins this view: the run is that of its members from its first round on. Does nothing
   // where that is known, from another node or as it is the first view; nor where a checkpoint's
   // view has the same members as the one before.
@@ -90,13 +93,16 @@ class RunHorizon {
   int64_t growth() const { return plateau_ ? growth_ : 0; }
   // Whether the run ends at `limit`.
   bool final() const {
-    return (reached_ || limit_ >= rounds_) && (!settles_last_ || evaluated_ >= limit_);
+    return !open_ended_ && (reached_ || limit_ >= rounds_) &&
+           (!settles_last_ || evaluated_ >= limit_);
   }
   bool reached() const { return reached_; }
 
   // Whether there is a target and a model of this accuracy meets it.
   bool Met(const std::optional<double>& test_accuracy) const;
 
+  // An open-ended run has so many rounds.
+  void Close(Round rounds);
   // Another has had evaluations before, and moved the limit so far by them, without meeting the
   // target. Not where the batch grows at plateaus.
   void CatchUp(Round limit);
@@ -111,6 +117,7 @@ class RunHorizon {
   const std::optional<double> accuracy_;
   RunCourse* const course_;
   const bool settles_last_;
+  bool open_ended_ = false;
   std::optional<PlateauWatch> plateau_;
   int64_t factor_ = 1;
   int64_t growth_ = 1;

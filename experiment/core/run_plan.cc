@@ -122,6 +122,10 @@ Rank PlannedWorkers(const Config& config, Rank workers) {
   return std::max(1, workers + PlannedNodes(config) - config.nodes());
 }
 
+bool IsOpenEnded(const Config& config) {
+  return config.model() == kOutsideModel && config.rounds() == kOpenEndedRounds;
+}
+
 double RunPlan::Seen(Round completed) const {
   const auto all = [this](Round from, Round to) {
     return static_cast<double>(batches.Before(to) - batches.Before(from));
@@ -175,6 +179,13 @@ Round RunPlan::NextEvaluation(Round completed) const {
   return std::min(next, rounds);
 }
 
+RunPlan RunPlan::Closed(Round closed) const {
+  RunPlan plan = *this;
+  plan.rounds = closed;
+  plan.open_ended = false;
+  return plan;
+}
+
 RunPlan RunPlan::Grown(Round from, int64_t growth) const {
   RunPlan grown = *this;
   grown.batches.GrowFrom(from, growth);
@@ -209,6 +220,7 @@ absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank present, const TrainT
   ASSIGN_OR_RETURN(plan.batches, ScheduleOf(config, run));
   RETURN_IF_ERROR(CheckPasses(config, plan));
   plan.rounds = config.has_rounds() ? config.rounds() : plan.batches.RoundsFor(run.rounds);
+  plan.open_ended = IsOpenEnded(config);
   RETURN_IF_ERROR(CheckPlateaus(config, plan));
   return plan;
 }

@@ -25,6 +25,11 @@ int64_t FirstGlobalBatch(const Config& config, Rank workers);
 Rank PlannedNodes(const Config& config);
 Rank PlannedWorkers(const Config& config, Rank workers);
 
+// The --rounds of an open-ended run, which no run has: another program computes its gradients, and
+// says when it has given the last one (node/control/closing.h).
+inline constexpr Round kOpenEndedRounds = Round{1} << 32;
+bool IsOpenEnded(const Config& config);
+
 // Where the batch grows at plateaus, this is what is known so far: everything up to the round at
 // which it may grow next (Grown).
 struct RunPlan {
@@ -33,7 +38,8 @@ struct RunPlan {
   BatchSchedule batches;
   // That they are in fact; as far as is known, where the batch may still grow: then never more.
   Round rounds = 0;
-  int64_t passes = 1;  // of --batch samples in a round of the first batch: --accumulate
+  bool open_ended = false;  // `rounds` are the most there can be, until it closes
+  int64_t passes = 1;       // of --batch samples in a round of the first batch: --accumulate
   // In first batches; 0: never.
   double evaluate_every = 0;
   int64_t measure_every = 1;
@@ -70,6 +76,8 @@ struct RunPlan {
   // With so many workers from this round on, the last one from which that is known. The run's
   // rounds stay, and so do their measurements and evaluations; fewer see fewer samples.
   RunPlan Among(Round from, Rank workers) const;
+  // An open-ended one, with so many rounds.
+  RunPlan Closed(Round rounds) const;
 
  private:
   // The multiples of evaluate_every in so many rounds.

@@ -78,6 +78,15 @@ MakeGradients GradientsFrom(const std::shared_ptr<GradientDesk>& desk) {
   return [desk](GradientReports reports) { return desk->NewComputer(std::move(reports)); };
 }
 
+// A gradient of which a plain step changes nothing: buffers move towards where they are.
+void StandStill(const ReplicaLayout& layout, const GradientDesk::Task& task) {
+  const std::span<const float> replica = task.replica.span();
+  const std::span<float> gradient = task.gradient.span();
+  const auto parameters = static_cast<size_t>(layout.parameter_size);
+  std::ranges::fill(gradient.first(parameters), 0.0f);
+  std::ranges::copy(replica.subspan(parameters), gradient.subspan(parameters).begin());
+}
+
 // All nodes go on and save at the same rounds, or none. Where rank 0 calls for checkpoints by its
 // clock, its own time counts.
 std::vector<IdentityItem> CheckpointIdentity(const Config& config,
@@ -379,6 +388,7 @@ absl::Status NodeRun::Prepare() {
   ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm, MakeAlgorithm());
   ASSIGN_OR_RETURN(const std::vector<IdentityItem> identity, IdentityOf(*experiment_));
   ASSIGN_OR_RETURN(every_, CheckpointsOf(*experiment_));
+  if (experiment_->plan().open_ended) PrepareOpenEnd();
   RunObserver* const observer = this;
   runner_ = std::make_unique<Runner>(
       RunnerOptions{.rank = options_.rank,
@@ -386,6 +396,7 @@ absl::Status NodeRun::Prepare() {
                     .nodes = experiment_->config().nodes(),
                     .evaluated = experiment_->evaluated(),
                     .rounds = experiment_->rounds(),
+                    .open_ended = experiment_->plan().open_ended,
                     .shares_budget = !experiment_->has_rounds(),
                     .evaluate = [this](Round completed) { return course_->Evaluated(completed); },
                     .saved = experiment_->has_rounds() ? SavedRounds(every_) : nullptr,
@@ -405,6 +416,13 @@ absl::Status NodeRun::Prepare() {
   if (!resumed_) RETURN_IF_ERROR(OpenRunMetrics(0));
   PrepareEvaluations();
   return absl::OkStatus();
+}
+
+void NodeRun::PrepareOpenEnd() {
+  options_.desk->SetOpenEnd(
+      {.still = [layout = &experiment_->layout()](
+                    const GradientDesk::Task& task) { StandStill(*layout, task); },
+       .on_spent = [this](Round gradients, bool all) { session_->ReportSpent(gradients, all); }});
 }
 
 void NodeRun::PrepareEvaluations() {
@@ -482,6 +500,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.faults = chaos_;
   session.rounds = experiment_->rounds();
   session.first_limit = horizon_.limit();
+  session.open_ended = experiment_->plan().open_ended;
   session.resilient = experiment_->shrinks();
   session.min_nodes = LeastNodes(config);
   session.begin_nodes = config.min_nodes();
@@ -538,7 +557,14 @@ NodeSessionCallbacks NodeRun::Callbacks() {
           .on_settled =
               [this](Round limit, int64_t growth) {
                 course_->Settle(limit, growth);
+                if (limit < experiment_->rounds()) course_->Close(limit);
                 told_limit_ = limit;
+              },
+          .on_coast =
+              [this](Round below, bool all) {
+                if (options_.desk == nullptr) return;  // a server's programs give none
+                if (all) options_.desk->RetireSoon();
+                options_.desk->Coast(below);
               },
           .on_called =
               [this](Round round) {
@@ -790,6 +816,7 @@ absl::Status NodeRun::Evaluate(const AveragedModel& average) {
   // Whoever had the role before may have moved the limit, or met the target and not said so.
   const bool followed = options_.rank != 0 || options_.joins;
   if (followed) horizon_.CatchUp(told_limit_);
+  if (told_limit_ < experiment_->rounds()) horizon_.Close(told_limit_);
   const bool met_before = horizon_.reached();
   const bool moved = horizon_.OnEvaluation(*evaluation) || (followed && horizon_.final());
   // Once the end is settled, nobody else could evaluate that model.

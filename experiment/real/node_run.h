@@ -83,6 +83,8 @@ class NodeRun final : private RunObserver {
   void Interrupt(absl::Status why);
   // The same once all nodes have a checkpoint, if the run keeps some and has begun.
   void EndWithCheckpoint(absl::Status why);
+  // In an open-ended run: no more gradients come over the desk, here or at `all` nodes.
+  void Retire(bool all) { options_.desk->Retire(all); }
   // Whether all nodes have joined, so that there may be measurements.
   bool began() const { return node_metrics_ != nullptr; }
   Round round() const { return runner_->progress().round; }
@@ -105,6 +107,7 @@ class NodeRun final : private RunObserver {
   // The replica of a node that begins, or begins at the mean.
   absl::Status Initialize(float* replica) const;
   absl::Status PrepareCheckpoints();
+  void PrepareOpenEnd();
   // With rank 0's role.
   absl::Status InheritCheckpoints(const std::vector<RunMetrics>& measured);
   absl::Status PrepareLearning();

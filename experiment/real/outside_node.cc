@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "experiment/core/run_checkpoints.h"
+#include "experiment/core/run_plan.h"
 #include "experiment/core/setting_checks.h"
 #include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
@@ -40,16 +41,29 @@ absl::StatusOr<ResolvedConfig> Resolve(std::map<std::string, std::string> settin
   return ResolveConfig(sources);
 }
 
+// Whoever does not say how long the run is says when it ends.
+void LeaveOpen(ResolvedConfig* resolved) {
+  const auto given = [resolved](const char* name) {
+    return resolved->OriginOf(name).source != Source::kDefault;
+  };
+  if (given("epochs") || given("rounds")) return;
+  resolved->config.clear_epochs();
+  resolved->config.set_rounds(kOpenEndedRounds);
+}
+
 // Without data an epoch is a round: to evaluate and to measure after each would take longer than
 // many a step.
 void ThinOut(ResolvedConfig* resolved) {
   constexpr int64_t kLines = 1000;  // more than a picture shows
+  constexpr int64_t kSome = 10;     // rounds, of a run of unknown length
   Config& config = resolved->config;
   const auto given = [resolved](const char* name) {
     return resolved->OriginOf(name).source != Source::kDefault;
   };
   if (!given("eval_every")) config.set_eval_every(static_cast<double>(config.rounds()));
-  if (!given("log_every")) config.set_log_every(std::max<int64_t>(1, config.rounds() / kLines));
+  if (given("log_every")) return;
+  config.set_log_every(IsOpenEnded(config) ? kSome
+                                           : std::max<int64_t>(1, config.rounds() / kLines));
 }
 
 // What is done to gradients as Grapevine computes them, or measured of them.
@@ -76,6 +90,21 @@ absl::Status TakesUpdates(const Experiment& experiment) {
   return UsageError(
       "who has an update rule of its own wants no second one: give optimizer=sgd, lr=1, "
       "momentum=0, weight_decay=0, schedule=constant and no scale_lr");
+}
+
+// Whether it can end wherever its programs do.
+absl::Status CheckOpenEnd(const Experiment& experiment) {
+  if (!experiment.plan().open_ended) return absl::OkStatus();
+  if (!experiment.has_rounds()) {
+    return UsageError(absl::StrCat("--algorithm=", experiment.config().algorithm(),
+                                   ": its nodes share a budget of gradients; say how many with "
+                                   "rounds, for each node"));
+  }
+  if (TakesUpdates(experiment).ok()) return absl::OkStatus();
+  return UsageError(
+      "--optimizer: a node whose program has ended takes steps that change nothing, and this "
+      "optimizer's do; say how many rounds the run has, or take an update rule of your own "
+      "(optimizer=sgd, lr=1, momentum=0, weight_decay=0, schedule=constant)");
 }
 
 // Where the files of this node's run are to be.
@@ -125,6 +154,7 @@ absl::StatusOr<std::unique_ptr<OutsideNode>> OutsideNode::Join(
   RETURN_IF_ERROR(ValidateForRealNodes(resolved));
   RETURN_IF_ERROR(CheckOnRealNodes(config));
   RETURN_IF_ERROR(CheckOfOthers(config));
+  LeaveOpen(&resolved);
   ThinOut(&resolved);
   ASSIGN_OR_RETURN(const CoordinatorPlace where, PlaceOfCoordinator(config, /*launched=*/false));
   ASSIGN_OR_RETURN(const NodeIdentity identity, IdentifyNode(where, &resolved, /*alone=*/true));
@@ -141,6 +171,9 @@ absl::StatusOr<std::unique_ptr<OutsideNode>> OutsideNode::Join(
                                std::move(model.layout), std::move(model.initial), config.batch()),
                            config);
   if (!experiment.ok()) return Told(options, config, NamingOrigin(resolved, experiment.status()));
+  if (absl::Status fits = CheckOpenEnd(**experiment); !fits.ok()) {
+    return Told(options, config, std::move(fits));
+  }
   std::unique_ptr<OutsideNode> node(new OutsideNode(
       *std::move(experiment), std::move(place->folder), std::move(place->temporary)));
   node->Begin(std::move(options));
@@ -207,6 +240,16 @@ absl::Status OutsideNode::DeliverWeights(const GradientDesk::Task& task, const f
                                   {1 - 1 / momentum, before + buffers}};
   WeightedSum(batch, layout.size - buffers, gradient + buffers);
   return Deliver(loss);
+}
+
+absl::Status OutsideNode::Retire(bool all) {
+  if (!experiment_->plan().open_ended) {
+    return UsageError(absl::StrCat("--rounds=", experiment_->rounds(),
+                                   ": the run ends then, and not before; leave it out, and it ends "
+                                   "when its programs do"));
+  }
+  run_->Retire(all);
+  return absl::OkStatus();
 }
 
 std::optional<absl::Status> OutsideNode::AwaitEnd(std::chrono::steady_clock::time_point deadline) {

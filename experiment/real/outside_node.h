@@ -15,6 +15,9 @@
 //   }
 //   RETURN_IF_ERROR(*node->AwaitEnd(Later()));
 //
+// How many rounds there are need not be known: without "rounds" and "epochs" the run is open-ended,
+// and ends when all have called Retire (node/control/closing.h).
+//
 // Everything else is as for `grapevine node`: settings and their variables, how the nodes find each
 // other, files, failures.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_OUTSIDE_NODE_H_
@@ -77,6 +80,10 @@ class OutsideNode {
   // In the section of buffers they are the moving averages after the batch. kUsage unless a step
   // takes a gradient as it is (TakesUpdates).
   absl::Status DeliverWeights(const GradientDesk::Task& task, const float* weights, double loss);
+  // In an open-ended run: no gradient follows, and Await gives the end once all nodes' programs
+  // have said so; until then the node averages on. `all`: they are to say so after the gradient
+  // that they compute. kUsage in other runs.
+  absl::Status Retire(bool all = false);
   // Waits until all nodes are done and the files are written; none at the deadline.
   std::optional<absl::Status> AwaitEnd(std::chrono::steady_clock::time_point deadline);
   // Ends the run with this error, unless it is over.

@@ -40,6 +40,16 @@ absl::Status CheckMove(const control::RoundLimit& moved, const DirectiveContext&
                                 context.largest_growth));
 }
 
+absl::Status CheckCoast(const control::Coast& coast, const DirectiveContext& context) {
+  if (!context.joined) return Malformed("let nodes coast before the run began");
+  if (!context.open_ended) {
+    return Malformed("lets nodes go on without gradients, in a run that is not open-ended");
+  }
+  if (coast.below() >= 0 && coast.below() <= context.rounds) return absl::OkStatus();
+  return Malformed(
+      absl::StrCat("lets nodes coast below round ", coast.below(), " of at most ", context.rounds));
+}
+
 absl::Status CheckCut(Round cut, const DirectiveContext& context) {
   if (!context.joined) return Malformed("measured the run before it began");
   if (context.sharing == 0) {
@@ -257,6 +267,8 @@ absl::Status CheckDirective(const control::Directive& directive, const Directive
       return CheckView(directive.view(), context);
     case control::Directive::kCheckpointAt:
       return CheckCall(directive.checkpoint_at(), context);
+    case control::Directive::kCoast:
+      return CheckCoast(directive.coast(), context);
     case control::Directive::kFinish:
       return context.joined ? absl::OkStatus() : Malformed("ended the run before it began");
     case control::Directive::kAbort:
@@ -325,10 +337,13 @@ control::Standing ControlLine::Standing() const {
   control::Standing standing;
   if (told_view_) *standing.mutable_view() = *told_view_;
   standing.set_ballot(ballot_);
-  standing.mutable_limit()->set_limit(std::max<Round>(last_limit_, roster_->round_limit()));
+  const bool closed = options_.open_ended && last_limit_ > 0;
+  standing.mutable_limit()->set_limit(
+      closed ? last_limit_ : std::max<Round>(last_limit_, roster_->round_limit()));
   standing.mutable_limit()->set_final(limit_final_);
   standing.mutable_limit()->set_growth(last_growth_);
   if (done_) standing.set_done(*done_);
+  standing.set_coasts(coasts_);
   return standing;
 }
 
@@ -353,7 +368,8 @@ void ControlLine::Adopt(Rank holder, std::string address, SteadyTime now) {
 }
 
 bool ControlLine::Lasts(const control::Report& report) const {
-  return (report.has_failure() && report.failure().culprit() != options_.rank) ||
+  return report.has_spent() ||
+         (report.has_failure() && report.failure().culprit() != options_.rank) ||
          (report.has_metrics() && report.metrics().has_test_accuracy());
 }
 
@@ -387,7 +403,8 @@ void ControlLine::OnDirective(const control::Directive& directive, SteadyTime no
                                  .called = options_.saves_on_call ? &called_ : nullptr,
                                  .view = options_.changes_views ? &view_ : nullptr,
                                  .renewed = options_.renews_views ? &called_ : nullptr,
-                                 .ballot = ballot_});
+                                 .ballot = ballot_,
+                                 .open_ended = options_.open_ended});
   if (fits.ok()) return Obey(directive);
   Disbelieve(fits);
 }
@@ -407,7 +424,7 @@ control::Report ControlLine::Add(control::Report report) {
   report.set_received(heard_.received());
   if (report.has_done()) done_ = report.done().round_limit();
   if (options_.role_moves && Lasts(report) &&
-      lasting_.size() <= static_cast<size_t>(options_.world_size)) {
+      lasting_.size() <= static_cast<size_t>(options_.world_size) + 2) {
     lasting_.push_back(report);
   }
   if (options_.role_moves && report.has_part()) {
@@ -449,6 +466,9 @@ void ControlLine::Obey(const control::Directive& directive) {
       if (directive.checkpoint_at().has_round()) called_ = directive.checkpoint_at().round();
       moves_.push_back(directive);
       break;
+    case control::Directive::kCoast:
+      Coast(directive);
+      break;
     case control::Directive::kView:
       view_ = ViewOf(directive.view());
       told_view_ = directive.view();
@@ -466,6 +486,15 @@ void ControlLine::Obey(const control::Directive& directive) {
     default:
       break;
   }
+}
+
+// Each once, however often it is said.
+void ControlLine::Coast(const control::Directive& directive) {
+  const control::Coast& coast = directive.coast();
+  if (coast.below() <= coasts_ && (!coast.all() || all_end_)) return;
+  coasts_ = std::max(coasts_, coast.below());
+  all_end_ = all_end_ || coast.all();
+  moves_.push_back(directive);
 }
 
 // Whoever had the role before may have said so already.

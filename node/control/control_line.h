@@ -55,6 +55,7 @@ struct DirectiveContext {
   // Where views may be for checkpoints: the last one that was; else null.
   const Round* renewed = nullptr;
   uint32_t ballot = 0;  // the last; 0: none
+  bool open_ended = false;
 };
 
 // InvalidArgument says what is wrong, phrased to follow "rank 0 ".
@@ -74,6 +75,7 @@ struct ControlLineOptions {
   bool changes_views = false;  // there may be other views
   bool saves_on_call = false;  // rank 0 may name rounds to be saved
   bool renews_views = false;   // or views with which all save
+  bool open_ended = false;     // the run: its limit moves inwards, once
   // The connection can be made again; rank 0's own, in process, breaks with its server only.
   bool mended = true;
   // Another node takes the role over when the coordinator's is lost; `changes_views` then.
@@ -139,8 +141,8 @@ class ControlLine {
   // and cuts are taken in the order in which they came, of whichever is next: a view may ask for
   // something before the end is settled, and says whose models a later cut is of.
   std::optional<control::RoundLimit> TakeLimit();
-  // What is to be done about members that are lost, or about a checkpoint (kPrepare, kView,
-  // kCheckpointAt), each once.
+  // What is to be done about members that are lost, about a checkpoint, or without gradients
+  // (kPrepare, kView, kCheckpointAt, kCoast), each once.
   std::optional<control::Directive> TakeDecree();
   // The nominal rounds that are to be measured, each once, ascending.
   std::optional<Round> TakeCut();
@@ -175,6 +177,7 @@ class ControlLine {
   void Join(const control::Joined& joined);
   // What was said of those before, in whose place newcomers of the view are, is not said of these.
   void ForgiveNewcomers();
+  void Coast(const control::Directive& directive);
   void Complete(Round checkpoint);
   std::string TheCoordinator() const;  // for messages
   control::Standing Standing() const;
@@ -211,6 +214,8 @@ class ControlLine {
   bool limit_final_ = false;
   int64_t last_growth_ = 0;
   Round last_cut_ = 0;
+  Round coasts_ = 0;  // below this round without gradients
+  bool all_end_ = false;
   std::optional<Round> checkpoint_;  // not taken yet
   Round last_checkpoint_ = 0;
   Round called_ = 0;                        // likewise of those that rank 0 has named

@@ -10,7 +10,12 @@
 namespace grapevine {
 
 CheckpointCalls::CheckpointCalls(CheckpointCallsOptions options, SteadyTime now)
-    : options_(options), now_(now), last_(now), named_(options.begin), complete_(options.begin) {}
+    : options_(options),
+      rounds_(options.rounds),
+      now_(now),
+      last_(now),
+      named_(options.begin),
+      complete_(options.begin) {}
 
 void CheckpointCalls::OnTime(SteadyTime now) {
   now_ = now;
@@ -27,10 +32,10 @@ void CheckpointCalls::Ask() {
 }
 
 absl::Status CheckpointCalls::OnPromise(Rank rank, const control::Promise& promise) {
-  if (promise.ballot() > ballot_ || promise.round() < -1 || promise.round() >= options_.rounds) {
+  if (promise.ballot() > ballot_ || promise.round() < -1 || promise.round() >= rounds_) {
     return absl::InvalidArgumentError(absl::StrCat(
         "promises round ", promise.round(), " under ballot ", promise.ballot(),
-        ", where the last ballot is ", ballot_, " and the run has ", options_.rounds, " rounds"));
+        ", where the last ballot is ", ballot_, " and the run has ", rounds_, " rounds"));
   }
   if (!asking_ || promise.ballot() < ballot_) return absl::OkStatus();  // it came again
   promised_.emplace(rank, promise.round());
@@ -46,7 +51,7 @@ void CheckpointCalls::Name() {
   control::CheckpointAt& at = *directive_.emplace().mutable_checkpoint_at();
   at.set_ballot(ballot_);
   // The last round is none to go on from.
-  over_ = most + 1 >= options_.rounds;
+  over_ = most + 1 >= rounds_;
   if (over_) return;
   named_ = most + 1;
   last_ = now_;

@@ -54,6 +54,8 @@ class CheckpointCalls {
   absl::Status OnPromise(Rank rank, const control::Promise& promise);
   // One is complete.
   void OnComplete(Round round);
+  // The run has no more rounds than these.
+  void Close(Round rounds) { rounds_ = rounds; }
 
   // Whether none comes any more, as the run ends before.
   bool over() const { return over_; }
@@ -67,6 +69,7 @@ class CheckpointCalls {
   void Name();
 
   const CheckpointCallsOptions options_;
+  Round rounds_;
   SteadyTime now_;
   SteadyTime last_;  // when the last one was named
   uint32_t ballot_ = 0;

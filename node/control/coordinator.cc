@@ -99,14 +99,14 @@ bool Coordinator::Take(Rank rank, Member& member, const control::Report& report)
 }
 
 void Coordinator::Handle(Rank rank, Member& member, const control::Report& report) {
-  if (succession_ && (report.has_failure() || report.has_done())) {
+  if (succession_ && (report.has_failure() || report.has_done() || report.has_spent())) {
     const auto most = static_cast<size_t>(world_size()) * static_cast<size_t>(world_size() + 2);
     if (early_.size() < most) early_.emplace_back(rank, report);
     return;
   }
   switch (report.kind_case()) {
     case control::Report::kHeartbeat:
-      return vitals_.OnHeartbeat(rank, report.heartbeat(), now_);
+      return OnHeartbeat(rank, report.heartbeat());
     case control::Report::kMetrics:
       if (!desk_) vitals_.OnRound(rank, report.metrics().round(), now_);
       output_.metrics.emplace_back(rank, report.metrics());
@@ -121,6 +121,8 @@ void Coordinator::Handle(Rank rank, Member& member, const control::Report& repor
       return OnPromise(rank, report.promise());
     case control::Report::kStop:
       return OnStop(rank, report.stop());
+    case control::Report::kSpent:
+      return OnSpent(rank, report.spent());
     case control::Report::kPart:
       output_.parts.emplace_back(rank, report.part());
       return;
@@ -204,11 +206,64 @@ void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
     TellDecrees();  // there are rounds again for those who are waited for
   }
   if (desk_) return SendLimits();
+  TellLimit(growth);
+}
+
+void Coordinator::TellLimit(int64_t growth) {
   control::Directive directive;
-  directive.mutable_round_limit()->set_limit(limit);
-  directive.mutable_round_limit()->set_final(final);
+  directive.mutable_round_limit()->set_limit(round_limit_);
+  directive.mutable_round_limit()->set_final(limit_final_);
   directive.mutable_round_limit()->set_growth(growth);
   if (growth > 0) settled_.push_back(directive.round_limit());
+  TellAll(directive);
+}
+
+void Coordinator::OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat) {
+  vitals_.OnHeartbeat(rank, heartbeat, now_);
+  if (!closing_) return;
+  closing_->OnProgress(rank, std::min(heartbeat.round(), round_limit_),
+                       heartbeat.waiting_for_size() > 0);
+  TellClosing();
+}
+
+void Coordinator::OnSpent(Rank rank, const control::Spent& spent) {
+  if (phase_ != Phase::kRunning) return;
+  const absl::Status taken =
+      closing_ && spent.gradients() <= options_.round_limit
+          ? closing_->OnSpent(rank, spent.gradients(), spent.all())
+          : absl::InvalidArgumentError(absl::StrCat("ends after ", spent.gradients(),
+                                                    " gradients, which the run does not wait for"));
+  if (taken.ok()) return TellClosing();
+  Abort(rank, Failure::kPeerLost,
+        absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address(), " ",
+                     std::string(taken.message()), "; run the same grapevine on every host"));
+}
+
+void Coordinator::BeginClosing(Round coasts) {
+  if (!options_.open_ended) return;
+  std::set<Rank> workers;
+  for (const auto& [rank, member] : members_) {
+    if (!IsServer(rank)) workers.insert(rank);
+  }
+  closing_.emplace(std::move(workers), coasts);
+  if (round_limit_ < options_.round_limit) closing_->SetClosed(round_limit_);
+}
+
+// The limit first: who coasts up to it begins no round there.
+void Coordinator::TellClosing() {
+  if (!closing_ || phase_ != Phase::kRunning) return;
+  if (const std::optional<Round> rounds = closing_->TakeRounds()) {
+    round_limit_ = *rounds;
+    limit_final_ = !options_.settles_last;
+    if (agreement_) agreement_->Close(round_limit_);
+    if (calls_) calls_->Close(round_limit_);
+    TellLimit(/*growth=*/0);
+  }
+  const std::optional<Round> coast = closing_->TakeCoast();
+  if (!coast) return;
+  control::Directive directive;
+  directive.mutable_coast()->set_below(*coast);
+  directive.mutable_coast()->set_all(closing_->ends_all());
   TellAll(directive);
 }
 
@@ -269,6 +324,8 @@ void Coordinator::TellCalls() {
   if (!directive->checkpoint_at().has_round()) return stop_ ? TellOfLastRounds() : void();
   output_.called = directive->checkpoint_at().round();
   if (stop_ && !stop_->with) stop_->with = output_.called;
+  if (closing_) closing_->Need(*output_.called);
+  TellClosing();
 }
 
 // Rank 0 itself may have been stopped (or a laptop asleep): what the others said meanwhile is still
@@ -375,6 +432,7 @@ void Coordinator::TakeOver() {
   addresses_ = found.addresses();
   if (found.view().epoch > 0) views_.push_back(found.told());
   if (found.limit().growth() > 0) settled_.push_back(found.limit());
+  BeginClosing(found.coasts());
   control::Directive limit;
   *limit.mutable_round_limit() = found.limit();
   control::Directive view;
@@ -410,6 +468,7 @@ void Coordinator::TakeOver() {
     const auto member = members_.find(rank);
     if (member != members_.end()) Handle(rank, member->second, report);
   }
+  TellClosing();
   for (const auto& [rank, candidate] : std::exchange(early_candidates_, {})) {
     Consider(candidate.session, candidate.registration);
   }
@@ -557,6 +616,7 @@ void Coordinator::StartRun() {
   started_ = now_ - options_.elapsed;
   TellAll(directive);
   if (desk_) desk_->Extend(round_limit_, /*final=*/false);
+  BeginClosing(/*coasts=*/0);
   if (options_.resilient || options_.renewals) {
     agreement_.emplace(FirstView(world_size()), StepLimit(), Awaited());
   }
@@ -708,6 +768,8 @@ void Coordinator::TellView(const View& agreed) {
   TakeIn(agreed, view);
   if (!desk_) views_.push_back(view);  // nobody comes in who is to hear of it
   TurnAway(agreement_->TakeDeclined());
+  if (closing_) closing_->Need(std::min(agreed.from, round_limit_));
+  TellClosing();
 }
 
 void Coordinator::TakeIn(const View& view, const control::View& told) {
@@ -732,6 +794,7 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
     accusations_.TakeIn(newcomer);
     Join(candidate.session, candidate.registration);
     Tell(members_.at(newcomer), directive);
+    if (closing_ && !IsServer(newcomer)) closing_->TakeIn(newcomer);
     if (!Short()) short_since_.reset();
     output_.newcomers.emplace_back(newcomer, view.from);
     output_.notices.push_back(absl::StrCat(
@@ -786,7 +849,8 @@ std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
   }
   const bool over = std::ranges::any_of(
       members_, [this](const auto& entry) { return entry.second.done_below == round_limit_; });
-  return over ? "the run is in its last rounds; there is none left for it" : "";
+  const bool closed = closing_ && closing_->closed();
+  return over || closed ? "the run is in its last rounds; there is none left for it" : "";
 }
 
 void Coordinator::Forget(SessionId session) {
@@ -938,7 +1002,11 @@ std::optional<Rank> Coordinator::ApartAtTheEnd() {
 }
 
 void Coordinator::JudgeSlow() {
-  const auto done = [this](Rank rank) { return IsDone(rank) && !(rank == self() && AllDone()); };
+  // Who has no gradients any more may rest until the others have none.
+  const auto done = [this](Rank rank) {
+    const bool rests = closing_ && closing_->IsSpent(rank) && !closing_->closed();
+    return rests || (IsDone(rank) && !(rank == self() && AllDone()));
+  };
   const std::optional<VitalSigns::Finding> slow = vitals_.Slow(now_, done, &output_.notices);
   if (slow) Lose(slow->rank, Failure::kPeerLost, slow->message);
 }
@@ -1007,7 +1075,9 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
   output_.lost.push_back(lost);
   agreement_->Lose(lost);
   if (desk_) desk_->Leave(lost);
+  if (closing_) closing_->Lose(lost);
   TellDecrees();
+  TellClosing();
   TellIfAllDone();
 }
 

@@ -31,6 +31,9 @@
 // Where the run keeps checkpoints, a node that is told to end may ask for one first: the run then
 // ends with the next one that is complete, or earlier for any other reason.
 //
+// Where the run is open-ended, its programs say when they have given their last gradients, and the
+// limit moves inwards, once, to where they all have (closing.h).
+//
 // Conditions of a node are told apart. It is *absent* while its connection is broken: what is to be
 // told to it is kept (control_protocol.h), and nothing else changes if it comes back. That is a
 // registration by the same process with a later call, which takes the old session's place, whether
@@ -62,6 +65,7 @@
 #include "base/status.h"
 #include "node/control/accusations.h"
 #include "node/control/budget_desk.h"
+#include "node/control/closing.h"
 #include "node/control/control.pb.h"
 #include "node/control/control_protocol.h"
 #include "node/control/coordinated_checkpoints.h"
@@ -105,6 +109,10 @@ struct CoordinatorOptions {
   std::optional<CheckpointCallsOptions> checkpoints;
   // Likewise, if nodes share a budget.
   std::optional<RenewalsOptions> renewals;
+  // Programs say when it ends (closing.h); round_limit is the most that there can be.
+  bool open_ended = false;
+  // Then: whether the limit at which the run closes is final only once ExtendRoundLimit says so.
+  bool settles_last = false;
   std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
   std::chrono::milliseconds peer_timeout{30000};        // --peer-timeout
   // --min-peer-timeout: the least that the limit of a connected node's silence may be, which goes
@@ -276,6 +284,13 @@ class Coordinator {
   std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
   void OnSteps(Rank rank, const control::Steps& steps);
+  void OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat);
+  void OnSpent(Rank rank, const control::Spent& spent);
+  void BeginClosing(Round coasts);
+  // Passes on what follows from who has given its last gradient.
+  void TellClosing();
+  // Tells all of the limit, as it is.
+  void TellLimit(int64_t growth);
   // Passes on what the budget's desk has to tell.
   void SendLimits();
   // No node does so many rounds, or steps.
@@ -362,6 +377,7 @@ class Coordinator {
   std::optional<ViewAgreement> agreement_;  // while it runs, if there may be other views
   std::optional<SteadyTime> short_since_;   // fewer than min_nodes, who wait for others
   uint32_t ballot_ = 0;
+  std::optional<Closing> closing_;        // while it runs, if it is open-ended
   std::optional<CheckpointCalls> calls_;  // while it runs, if it keeps checkpoints
   std::optional<Renewals> renewals_;      // likewise, if nodes share a budget
   std::optional<Stop> stop_;

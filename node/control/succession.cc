@@ -51,7 +51,10 @@ void Succession::OnCome(const control::Registration& registration) {
       gone_.erase(newcomer.rank());  // that was the process before
     }
   }
-  limit_.set_limit(std::max(limit_.limit(), standing.limit().limit()));
+  const Round limit = standing.limit().limit();
+  const bool nearer = options_.open_ended && standings_.size() > 1;
+  limit_.set_limit(nearer ? std::min(limit_.limit(), limit) : std::max(limit_.limit(), limit));
+  coasts_ = std::max(coasts_, standing.coasts());
   limit_.set_final(limit_.final() || standing.limit().final());
   limit_.set_growth(std::max(limit_.growth(), standing.limit().growth()));
 }

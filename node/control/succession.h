@@ -3,8 +3,8 @@
 //
 // Every member that comes says where it stands (control.proto, Standing). All that the coordinator
 // before had decided is known to somebody who is left, or has had no effect: the latest view holds,
-// the furthest limit, and new questions are asked under ballots above all that were heard. Whoever
-// does not come is lost.
+// the furthest limit (of an open-ended run the nearest), and new questions are asked under ballots
+// above all that were heard. Whoever does not come is lost.
 //
 // A member that is awaited and lags behind does so by one view at most: the next one is agreed upon
 // once all its members have answered, and they hear of a view before they are asked anew.
@@ -29,6 +29,7 @@ namespace grapevine {
 struct SuccessionOptions {
   Rank lost = 0;                       // whose node was the coordinator's
   std::vector<std::string> addresses;  // by rank, where their processes listen
+  bool open_ended = false;             // the run: its limit moves inwards, once
 };
 
 class Succession {
@@ -54,6 +55,7 @@ class Succession {
   const std::vector<std::string>& addresses() const { return addresses_; }
   uint32_t ballot() const { return ballot_; }
   const control::RoundLimit& limit() const { return limit_; }
+  Round coasts() const { return coasts_; }
   // Whether the node, which is here, has not heard of the latest view.
   bool Lags(Rank rank) const;
   std::optional<Round> DoneBelow(Rank rank) const;
@@ -69,6 +71,7 @@ class Succession {
   control::View told_;
   uint32_t ballot_ = 0;
   control::RoundLimit limit_;
+  Round coasts_ = 0;
 };
 
 }  // namespace grapevine

@@ -1,8 +1,10 @@
 #include "node/runner/gradient_desk.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "base/status.h"
 #include "kernels/vector/norms.h"
 
 namespace grapevine {
@@ -24,11 +26,15 @@ class GradientDesk::Computer final : public GradientComputer {
 
   void Compute(SharedVector at, SharedVector into, Round round,
                std::vector<int64_t> cuts) override {
-    MutexLock lock(desk_->mutex_);
-    desk_->wanted_ = {.task = {round, std::move(at), std::move(into)},
-                      .cuts = std::move(cuts),
-                      .begin = std::chrono::steady_clock::now()};
-    desk_->changed_.NotifyAll();
+    {
+      MutexLock lock(desk_->mutex_);
+      desk_->wanted_ = {.task = {round, std::move(at), std::move(into)},
+                        .cuts = std::move(cuts),
+                        .begin = std::chrono::steady_clock::now()};
+      desk_->CoastIfWanted();
+      desk_->changed_.NotifyAll();
+    }
+    desk_->TellIfSpent();
   }
 
  private:
@@ -46,7 +52,7 @@ absl::StatusOr<std::optional<GradientDesk::Task>> GradientDesk::Await(
   while (true) {
     if (!closed_.ok()) return closed_;
     if (end_) return end_;
-    if (wanted_) {
+    if (wanted_ && !retired_) {
       wanted_->given = true;
       return wanted_->task;
     }
@@ -58,13 +64,27 @@ absl::StatusOr<std::optional<GradientDesk::Task>> GradientDesk::Await(
 // Reported under the lock, so that the computer, whose destructor takes it, is there until the end.
 // The reports only put mail into a box.
 absl::Status GradientDesk::Deliver(double loss) {
+  RETURN_IF_ERROR(Take(loss));
+  TellIfSpent();
+  return absl::OkStatus();
+}
+
+absl::Status GradientDesk::Take(double loss) {
   MutexLock lock(mutex_);
   if (!closed_.ok()) return closed_;
   if (std::exchange(dropped_, false)) return absl::OkStatus();
+  if (retired_) return absl::FailedPreconditionError("it was said that no gradient follows");
   if (!wanted_ || !wanted_->given) {
     return absl::FailedPreconditionError("no gradient has been asked for that is not delivered");
   }
+  Report(loss);
+  retired_ = retires_soon_;
+  return absl::OkStatus();
+}
+
+void GradientDesk::Report(double loss) {
   const Request request = *std::exchange(wanted_, std::nullopt);
+  delivered_ = request.task.round + 1;
   const SharedVector& gradient = request.task.gradient;
   for (const int64_t cut : request.cuts) reports_->part({request.task.round, cut});
   reports_->done({.round = request.task.round,
@@ -74,7 +94,59 @@ absl::Status GradientDesk::Deliver(double loss) {
                   .end = std::chrono::steady_clock::now(),
                   .finite = std::isfinite(SquaredNorm(gradient.data.get(), gradient.size)),
                   .has_loss = !std::isnan(loss)});
-  return absl::OkStatus();
+}
+
+void GradientDesk::Retire(bool all) {
+  {
+    MutexLock lock(mutex_);
+    retired_ = true;
+    all_ = all_ || all;
+  }
+  TellIfSpent();
+}
+
+void GradientDesk::RetireSoon() {
+  {
+    MutexLock lock(mutex_);
+    retires_soon_ = true;
+    retired_ = retired_ || !wanted_ || !wanted_->given;
+  }
+  TellIfSpent();
+}
+
+void GradientDesk::Coast(Round below) {
+  MutexLock lock(mutex_);
+  coasts_ = std::max(coasts_, below);
+  CoastIfWanted();
+}
+
+void GradientDesk::CoastIfWanted() {
+  // Not before rank 0 hears how many gradients there are: those that follow are none.
+  if (!spent_ || !wanted_ || wanted_->task.round >= coasts_) return;
+  open_.still(wanted_->task);
+  Report(std::nan(""));
+}
+
+bool GradientDesk::TakeSpent() {
+  if (!retired_ || !(delivered_ || wanted_)) return false;
+  if (spent_ && all_ == all_told_) return false;
+  if (!spent_) spent_ = wanted_ ? wanted_->task.round : *delivered_;
+  all_told_ = all_;
+  CoastIfWanted();
+  return true;
+}
+
+// Not under the lock: whoever is told may be about to say something here.
+void GradientDesk::TellIfSpent() {
+  Round gradients = 0;
+  bool all = false;
+  {
+    MutexLock lock(mutex_);
+    if (!TakeSpent()) return;
+    gradients = *spent_;
+    all = all_told_;
+  }
+  open_.on_spent(gradients, all);
 }
 
 void GradientDesk::Finish(SharedVector model) {

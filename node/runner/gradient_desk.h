@@ -1,6 +1,10 @@
 // Where a node's gradients are computed by somebody else: a training loop of another program, which
 // takes a replica from the desk and leaves the gradient there, as fast as it can.
 //
+// In an open-ended run the loop may end whenever it likes (Retire). The node *coasts* from there
+// on: where others need it in further rounds, the desk itself leaves gradients that change nothing
+// (node/control/closing.h).
+//
 // The runner sees a GradientComputer, and so the replicas are in flight while the caller computes,
 // as they are while a GradientWorker does. The desk outlives the runner, for the caller may hold
 // what it was given until it asks again.
@@ -9,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -43,10 +48,28 @@ class GradientDesk {
   // FailedPrecondition if there is none. Where the node has ended meanwhile nobody takes it, and
   // Await says how that was.
   absl::Status Deliver(double loss);
+  // In an open-ended run: there will be no more gradients of the caller's. A task that it was given
+  // and has not delivered is none any more. `all`: the programs of the other nodes are to do so
+  // too.
+  void Retire(bool all = false);
 
   // The node's side:
   // RunnerOptions::gradients; the desk outlives what it makes.
   std::unique_ptr<GradientComputer> NewComputer(GradientReports reports);
+  // What an open-ended run needs.
+  struct OpenEnd {
+    // Writes a gradient of which a step changes nothing.
+    std::function<void(const Task&)> still;
+    // The caller has retired, after so many gradients, those before a run that goes on included.
+    // From any thread; once, and once more if `all` is said later.
+    std::function<void(Round gradients, bool all)> on_spent;
+  };
+  // Before NewComputer.
+  void SetOpenEnd(OpenEnd open) { open_ = std::move(open); }
+  // The caller is to retire, once it has delivered what it was given.
+  void RetireSoon();
+  // Who has retired goes on through the rounds below without gradients.
+  void Coast(Round below);
   // All gradients are there: this is what became of them.
   void Finish(SharedVector model);
   // The run has failed, unless it has finished.
@@ -61,10 +84,26 @@ class GradientDesk {
     bool given = false;  // to the caller
   };
 
+  absl::Status Take(double loss);
+  // The gradient that is wanted is there.
+  void Report(double loss) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CoastIfWanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether there is something to say to on_spent.
+  bool TakeSpent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellIfSpent();
+
+  OpenEnd open_;
   Mutex mutex_;
   Condition changed_;
   const GradientReports* reports_ ABSL_GUARDED_BY(mutex_) = nullptr;  // while a computer lives
   std::optional<Request> wanted_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Round> delivered_ ABSL_GUARDED_BY(mutex_);  // gradients, once there is one
+  bool retires_soon_ ABSL_GUARDED_BY(mutex_) = false;
+  bool retired_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<Round> spent_ ABSL_GUARDED_BY(mutex_);  // gradients, of a caller that has retired
+  bool all_ ABSL_GUARDED_BY(mutex_) = false;            // are to retire
+  bool all_told_ ABSL_GUARDED_BY(mutex_) = false;
+  Round coasts_ ABSL_GUARDED_BY(mutex_) = 0;      // below this round
   bool dropped_ ABSL_GUARDED_BY(mutex_) = false;  // a task that the caller has, by the node
   std::optional<Task> end_ ABSL_GUARDED_BY(mutex_);
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);

@@ -14,13 +14,14 @@ Round RoundLeave::Begin(Round completed, Round limit) {
 
 std::optional<Round> RoundLeave::OnLimit(Round limit) {
   MutexLock lock(mutex_);
-  limit_ = std::max(limit_, limit);
+  limit_ = extent_ == Extent::kOne ? limit : std::max(limit_, limit);
   return Grant();
 }
 
 std::optional<Round> RoundLeave::OnCompleted(Round completed, std::chrono::nanoseconds last) {
   MutexLock lock(mutex_);
   completed_ = completed;
+  if (extent_ == Extent::kOne) return Grant();
   ahead_ = std::clamp<Round>(kAhead / std::max(last, std::chrono::nanoseconds(1)), least_,
                              std::max(least_, kMostAhead));
   return Grant();
@@ -45,7 +46,7 @@ Round RoundLeave::granted() const {
 }
 
 std::optional<Round> RoundLeave::Grant() {
-  const Round wanted = asked_ ? std::min(limit_, completed_ + ahead_) : limit_;
+  const Round wanted = extent_ == Extent::kAll ? limit_ : std::min(limit_, completed_ + ahead_);
   if (held_ || wanted <= granted_) return std::nullopt;
   granted_ = wanted;
   return granted_;

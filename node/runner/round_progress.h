@@ -23,15 +23,18 @@ namespace grapevine {
 // Thread-safe.
 class RoundLeave {
  public:
-  // A node that is never asked has leave for all rounds below its limit. `least`: the rounds that
-  // it works on at once.
-  explicit RoundLeave(bool asked, Round least = 1) : asked_(asked), least_(least), ahead_(least) {}
+  // How much of it there is: for all rounds below the limit, where nobody asks; for some ahead,
+  // where rank 0 may, and at `least` those that the node works on at once; or for one, so that the
+  // run can end wherever it is (node/control/closing.h).
+  enum class Extent { kAll, kSomeAhead, kOne };
+  explicit RoundLeave(Extent extent, Round least = 1)
+      : extent_(extent), least_(least), ahead_(least) {}
 
   // The algorithm begins after so many rounds; returns what it has leave for: the rounds below.
   Round Begin(Round completed, Round limit);
   // New leave, if there is some: the run's limit has moved; so many rounds are completed, the last
   // of which took so long; nobody waits for this node's answer any more.
-  std::optional<Round> OnLimit(Round limit);
+  std::optional<Round> OnLimit(Round limit);  // inwards only where the extent is kOne
   std::optional<Round> OnCompleted(Round completed, std::chrono::nanoseconds last);
   std::optional<Round> Release(uint32_t ballot);
 
@@ -46,7 +49,7 @@ class RoundLeave {
  private:
   std::optional<Round> Grant() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const bool asked_;
+  const Extent extent_;
   const Round least_;
   mutable Mutex mutex_;
   Round limit_ ABSL_GUARDED_BY(mutex_) = 0;

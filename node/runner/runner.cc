@@ -20,6 +20,11 @@ constexpr std::chrono::seconds kNextLook{1};
 // Connections are dialled for this many rounds ahead.
 constexpr Round kDialAhead = 4;
 
+RoundLeave::Extent LeaveOf(const RunnerOptions& options) {
+  if (options.open_ended) return RoundLeave::Extent::kOne;
+  return options.saves_on_call ? RoundLeave::Extent::kSomeAhead : RoundLeave::Extent::kAll;
+}
+
 }  // namespace
 
 Runner::Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Objective* objective,
@@ -30,9 +35,10 @@ Runner::Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Obje
       layout_(layout),
       optimizer_(optimizer),
       observer_(observer),
-      leave_(options_.saves_on_call, options_.window),
+      leave_(LeaveOf(options_), options_.open_ended ? 1 : options_.window),
       limit_(options_.limit),
-      limit_final_(!options_.shares_budget && options_.limit >= options_.rounds) {
+      limit_final_(!options_.shares_budget && !options_.open_ended &&
+                   options_.limit >= options_.rounds) {
   if (!options_.changes_views) return;
   peers_ = std::make_unique<LivingPeers>(
       [this](Rank from, Tag tag) {
@@ -294,7 +300,8 @@ absl::Status Runner::On(const GradientResult& result) {
 
 absl::Status Runner::On(const Mailbox::LimitMoved& moved) {
   limit_final_ = limit_final_ || moved.final;
-  if (moved.limit > limit_) {
+  const bool closes = options_.open_ended && moved.limit < limit_;
+  if (closes || moved.limit > limit_) {
     limit_ = moved.limit;
     Grant(leave_.OnLimit(limit_));
     step_reports_.OnLimit(limit_);

@@ -111,6 +111,9 @@ struct RunnerOptions {
   // Rounds to do; `limit` < `rounds` while the end is not settled (SetLimit).
   Round rounds = 0;
   Round limit = 0;
+  // The end is not settled, and at most there: the limit moves inwards, to where no node has begun
+  // a round.
+  bool open_ended = false;
   // Nodes share a budget of gradients: the limit is this node's own, `rounds` are nominal, and
   // rank 0 says when to measure (Cut).
   bool shares_budget = false;

@@ -73,6 +73,7 @@ _FUNCTIONS = {
         ctypes.c_int,
         (_NODE, ctypes.c_void_p, ctypes.c_double, _ERROR),
     ),
+    "grapevine_retire": (ctypes.c_int, (_NODE, ctypes.c_int32, _ERROR)),
     "grapevine_metrics": (ctypes.c_int, (_NODE, _TEXT, _ERROR)),
     "grapevine_average": (
         ctypes.c_int,

@@ -86,6 +86,9 @@ class Node:
     averaged, never stepped; in the gradient is the batch's statistic, towards which they move by
     buffer_momentum. settings: those of `grapevine node` by name, as topology="ring".
 
+    Without rounds= the run is open-ended: it ends when all nodes' programs have called finish(), or
+    have ended. It takes an update rule of one's own (PLAIN_STEP, deliver_weights).
+
     One thread at a time. An error ends the node, and so does Ctrl-C; the others go on without it,
     or end with its reason, as on_failure says.
     """
@@ -199,6 +202,18 @@ class Node:
         task = self.wanted()
         return self.model if task is None else task.replica.copy()
 
+    def finish(self, everybody=False):
+        """This program has no more gradients: waits until the others have none either, while the node
+        averages on, and for the run's end. `everybody`: theirs are to end, too, each after the step
+        that it is at. Where rounds were given, UsageError before they are done."""
+        if self.over:
+            return
+        self._check_open()
+        call("grapevine_retire", self._node, int(everybody))
+        self._task = None
+        while self.wanted() is not None:
+            pass
+
     def __iter__(self):
         while True:
             task = self.wanted()
@@ -279,12 +294,22 @@ class Node:
         error = getattr(sys, "last_value", None)  # that has ended it
         if error is not None:
             self.leave_now(_reason(error))
-        else:
+            return
+        try:
             self._leave_early()
+        except errors.GrapevineError as failed:
+            print(f"grapevine: {failed}", file=sys.stderr)
+        except KeyboardInterrupt as interrupt:
+            self.leave_now(_reason(interrupt))
 
     def _leave_early(self):
         if not self._node:
             return
+        try:
+            self.finish()
+            return
+        except errors.UsageError:
+            pass  # the run is longer
         done = f"after {self._rounds_done} rounds, before the run was over"
         print(
             f"grapevine: rank {self.rank} has left {done}: no average was made of its end; give "
@@ -295,7 +320,7 @@ class Node:
 
     def __del__(self):
         if getattr(self, "_node", None):
-            self.leave_now("the program dropped its node")
+            self._end_with_the_program()
 
     def _check_open(self):
         if self._node and self._process != os.getpid():

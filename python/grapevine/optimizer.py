@@ -12,12 +12,13 @@ class Optimizer(torch.optim.Optimizer):
     """Wraps an optimizer: step() is its step, and the averaging with the neighbours.
 
         opt = gv.Optimizer(torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), run,
-                           model=model, algorithm="dpsgd", topology="ring", rounds=1000)
+                           model=model, algorithm="dpsgd", topology="ring")
         for inputs, labels in loader:
             opt.zero_grad()
             loss = criterion(model(inputs), labels)
             loss.backward()
             opt.step(loss=loss)
+        opt.finish()
 
     What the wrapped optimizer changes, x - x', is this node's update u; Grapevine makes of it
     x_next = sum_j W_ij x_j - u for dpsgd, sum_j W_ij (x_j - u_j) for dpsgd:order=atc, and
@@ -27,8 +28,8 @@ class Optimizer(torch.optim.Optimizer):
     optimizer: of float32 parameters, on the CPU or on CUDA devices; from now on they are contiguous
     views of one flat tensor for each device. model: the module that has them, whose names and buffers the
     run takes over; running statistics are averaged, other buffers stay as they are. Without it
-    buffers stay each node's own. settings: those of `grapevine node`; rounds is how many steps
-    the run has, the same on all nodes. Every node begins with the same weights, or the run is
+    buffers stay each node's own. settings: those of `grapevine node`; with rounds the run ends after
+    so many steps, the same on all nodes, without it once all have called finish(). Every node begins with the same weights, or the run is
     refused: seed before the model is made. Waits until all nodes have joined.
     """
 
@@ -103,6 +104,17 @@ class Optimizer(torch.optim.Optimizer):
         return self.node.over
 
     @torch.no_grad()
+    def finish(self, everybody=False):
+        """This node steps no more: it averages on until the others do not either, and the run ends,
+        with the parameters as they are then. So it is, too, when the program ends. `everybody`: the
+        others are to end after the step that they are at, and see so by `over`. Where rounds were
+        given, UsageError before they are done."""
+        if self.over:
+            return
+        self.node.finish(everybody)
+        self._end()
+
+    @torch.no_grad()
     def average(self, model):
         """Loads the run's last averaged model, parameters and running statistics, into `model`, of
         the same class as the one that is trained; whether there is one: it is at rank 0's node
@@ -131,7 +143,7 @@ class Optimizer(torch.optim.Optimizer):
         """
         if self._task is None:
             raise errors.RunOverError(
-                "the run has had all its rounds; give it more, or end the loop when opt.over"
+                "the run has ended; give it more rounds, or end the loop when opt.over"
             )
         found = self._inner.step(closure) if closure is not None else self._inner.step()
         loss = found if loss is None else loss
@@ -144,13 +156,19 @@ class Optimizer(torch.optim.Optimizer):
 
     @torch.no_grad()
     def _begin(self):
-        """Takes the weights at which the next gradient is wanted, or those of the end. A server
-        has none."""
+        """Takes the weights at which the next gradient is wanted, or those of the end."""
         self._task = self.node.wanted()
-        self._steps = self._steps + 1 if self._task is None else self._task.round
-        weights = self.node.model if self._task is None else self._task.weights
-        if weights.size > 0:
-            self._replica.read(torch.from_numpy(weights))
+        if self._task is None:
+            self._steps += 1
+            self._end()
+        else:
+            self._steps = self._task.round
+            self._replica.read(torch.from_numpy(self._task.weights))
+
+    def _end(self):
+        self._task = None
+        if self.node.model.size > 0:  # a server has none
+            self._replica.read(torch.from_numpy(self.node.model))
 
 
 class _Replica:

@@ -73,6 +73,29 @@ static void test_steps_alone(void) {
   EXPECT(grapevine_leave(node, 60000, &error) == 0);
 }
 
+/* Without "rounds" the run ends when its programs say so. */
+static void test_ends_when_it_is_told(void) {
+  const grapevine_setting settings[] = {{"lr", "1"}, {"momentum", "0"}, {"schedule", "constant"}};
+  const float stepped[] = {0, -2, 3, -4, 0.5f, 0.5f};
+  grapevine_node* node = NULL;
+  grapevine_error error;
+  grapevine_task task;
+  grapevine_model made = model();
+  EXPECT(grapevine_join(settings, 3, &made, &node, &error) == 0);
+  wait_for(node, &task);
+  EXPECT(grapevine_deliver_weights(node, stepped, 0, &error) == 0);
+  wait_for(node, &task);
+  EXPECT(task.state == GRAPEVINE_WANTED);
+  EXPECT(task.replica[0] == 0);
+  EXPECT(grapevine_retire(node, 0, &error) == 0);
+  EXPECT(grapevine_deliver(node, 0, &error) == GRAPEVINE_USAGE);
+  wait_for(node, &task);
+  EXPECT(task.state == GRAPEVINE_OVER);
+  EXPECT(task.replica[1] == -2);
+  EXPECT(grapevine_leave(node, 60000, &error) == 0);
+  EXPECT(grapevine_retire(NULL, 0, &error) == GRAPEVINE_USAGE);
+}
+
 struct mixer {
   const char* rank;
   char port[8];
@@ -211,6 +234,7 @@ static void test_leaving_early(void) {
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   test_steps_alone();
+  test_ends_when_it_is_told();
   test_two_nodes_mix(argv[1]);
   test_what_is_wrong_is_named();
   test_null_is_refused();

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -173,6 +174,171 @@ TEST_F(OutsideNodeTest, OneThatIsDroppedEndsItsRun) {
   EXPECT_TRUE(std::filesystem::exists(files));
   node->reset();
   EXPECT_FALSE(std::filesystem::exists(files)) << "nobody asked for files";
+}
+
+// Nodes whose programs say themselves when they end.
+class OpenEndedTest : public OutsideNodeTest {
+ protected:
+  OpenEndedTest() { Compute({{"lr", "1"}, {"momentum", "0"}, {"log_every", "1"}}); }
+
+  std::unique_ptr<OutsideNode> Join(Rank rank, bool open) const {
+    SettingsByName settings = SettingsOf(rank);
+    if (open) settings.erase("rounds");
+    auto node = OutsideNode::Join(settings, ModelAtStart());
+    EXPECT_TRUE(node.ok()) << node.status();
+    return node.ok() ? *std::move(node) : nullptr;
+  }
+
+  // An update that depends on the weights; none from round `steps` on.
+  static std::vector<float> Stepped(Rank rank, const GradientDesk::Task& task, int64_t steps) {
+    std::vector<float> weights(task.replica.span().begin(), task.replica.span().end());
+    if (task.round >= steps) return weights;
+    for (float& weight : weights) weight -= 0.01f * weight + 0.001f * static_cast<float>(rank + 1);
+    return weights;
+  }
+
+  // The node's model after so many steps; `ends_at`: after that many of them it retires.
+  std::vector<float> Steps(OutsideNode& node, int64_t steps, std::optional<int64_t> ends_at,
+                           bool all = false) const {
+    while (true) {
+      const auto task = node.Await(InTime());
+      if (!task.ok() || !*task) {
+        ADD_FAILURE() << task.status();
+        return {};
+      }
+      if ((*task)->over()) {
+        const auto end = node.AwaitEnd(InTime());
+        EXPECT_TRUE(end && end->ok());
+        return {(*task)->replica.span().begin(), (*task)->replica.span().end()};
+      }
+      if (ends_at && (*task)->round == *ends_at) {
+        EXPECT_TRUE(node.Retire(all).ok());
+        continue;
+      }
+      const std::vector<float> stepped = Stepped(node.rank(), **task, steps);
+      const absl::Status delivered = node.DeliverWeights(**task, stepped.data(), 1);
+      EXPECT_TRUE(delivered.ok()) << delivered;
+      if (!delivered.ok()) return {};
+    }
+  }
+
+  // The models of all, each after body(rank, node).
+  template <typename F>
+  std::vector<std::vector<float>> OfAll(bool open, F body) const {
+    std::vector<std::vector<float>> models(kOutsiders);
+    std::vector<std::thread> threads;
+    for (Rank rank = 0; rank < kOutsiders; ++rank) {
+      threads.emplace_back([this, rank, open, &models, &body] {
+        const auto node = Join(rank, open);
+        if (node) models[rank] = body(rank, *node);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    std::filesystem::remove_all(folder_.File("coordinator"));
+    return models;
+  }
+};
+
+// The same bits as a run of one round more, in which nobody steps.
+TEST_F(OpenEndedTest, EndsWithARoundThatAveragesAlone) {
+  constexpr int64_t kSteps = 7;  // of SettingsOf's 8 rounds
+  for (const char* algorithm : {"dpsgd", "dpsgd:order=atc", "sgp:overlap=1", "average:every=3"}) {
+    for (const char* on_failure : {"end", "shrink"}) {
+      SCOPED_TRACE(absl::StrCat(algorithm, ", ", on_failure));
+      settings_["algorithm"] = algorithm;
+      settings_["on_failure"] = on_failure;
+      const auto known = OfAll(/*open=*/false, [&](Rank, OutsideNode& node) {
+        return Steps(node, kSteps, std::nullopt);
+      });
+      const auto open = OfAll(/*open=*/true, [&](Rank rank, OutsideNode& node) {
+        auto model = Steps(node, kSteps, kSteps);
+        if (rank == 0) {
+          EXPECT_EQ(node.average()->round, kSteps + 1);
+          EXPECT_EQ(node.latest()->round, kSteps + 1);
+        }
+        return model;
+      });
+      EXPECT_TRUE(known == open);
+    }
+  }
+}
+
+// Nobody waits for an end of those that have one: the mean is that of all steps that were taken.
+TEST_F(OpenEndedTest, WhoHasNoneGoesOnAveraging) {
+  settings_["peer_timeout"] = "2s";  // heartbeats come often
+  const std::vector<int64_t> steps = {3, 40, 90};
+  std::vector<float> average;
+  OfAll(/*open=*/true, [&](Rank rank, OutsideNode& node) {
+    std::vector<float> constant(node.experiment().layout().size, 0.001f * (rank + 1));
+    for (int64_t step = 0; step < steps[rank]; ++step) {
+      const auto task = node.Await(InTime());
+      if (!task.ok() || !*task || (*task)->over()) {
+        ADD_FAILURE() << task.status();
+        return std::vector<float>();
+      }
+      std::vector<float> weights((*task)->replica.span().begin(), (*task)->replica.span().end());
+      for (size_t i = 0; i < weights.size(); ++i) weights[i] -= constant[i];
+      EXPECT_TRUE(node.DeliverWeights(**task, weights.data(), 1).ok());
+    }
+    EXPECT_TRUE(node.Retire().ok());
+    const auto end = node.Await(InTime());
+    EXPECT_TRUE(end.ok() && *end && (*end)->over()) << end.status();
+    EXPECT_TRUE(node.AwaitEnd(InTime()).value_or(absl::UnknownError("no end")).ok());
+    if (rank == 0) average = node.average()->model;
+    return std::vector<float>();
+  });
+  const std::vector<float> start = ModelAtStart().initial;
+  ASSERT_EQ(average.size(), start.size());
+  const float moved = 0.001f * (3 * 1 + 40 * 2 + 90 * 3) / 3;
+  for (size_t i = 0; i < start.size(); ++i) ASSERT_NEAR(average[i], start[i] - moved, 1e-4) << i;
+}
+
+TEST_F(OpenEndedTest, OneNodeMayEndItForAll) {
+  std::vector<int64_t> taken(kOutsiders);
+  OfAll(/*open=*/true, [&](Rank rank, OutsideNode& node) {
+    const auto ends_at = rank == 1 ? std::optional<int64_t>(5) : std::nullopt;
+    auto model = Steps(node, 1'000'000, ends_at, /*all=*/true);
+    taken[rank] = node.latest() ? node.latest()->round : 0;
+    return model;
+  });
+  EXPECT_GE(taken[0], 6);
+}
+
+TEST_F(OpenEndedTest, AProgramThatEndsBeforeItsFirstStepIsWaitedForByNobody) {
+  OfAll(/*open=*/true,
+        [&](Rank rank, OutsideNode& node) { return Steps(node, 5, rank == 2 ? 0 : 5); });
+}
+
+TEST_F(OpenEndedTest, WhoIsLostIsNotWaitedFor) {
+  settings_["on_failure"] = "shrink";
+  OfAll(/*open=*/true, [&](Rank rank, OutsideNode& node) {
+    if (rank != 2) return Steps(node, 20, 20);
+    for (int step = 0; step < 6; ++step) {
+      const auto task = node.Await(InTime());
+      EXPECT_TRUE(task.ok() && *task);
+      const auto stepped = Stepped(rank, **task, 20);
+      EXPECT_TRUE(node.DeliverWeights(**task, stepped.data(), 1).ok());
+    }
+    node.Interrupt(WithFailure(absl::CancelledError("it has had enough"), Failure::kTerminated));
+    return std::vector<float>();
+  });
+}
+
+TEST_F(OpenEndedTest, NeedsStepsThatChangeNothingWithoutAGradient) {
+  settings_ = {{"momentum", "0.9"}, {"lr", "1"}};
+  absl::Status refused = OutsideNode::Join(settings_, ModelAtStart()).status();
+  EXPECT_EQ(FailureOf(refused), Failure::kUsage);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("say how many rounds the run has"));
+  settings_ = {{"algorithm", "adpsgd"}, {"lr", "1"}, {"momentum", "0"}, {"schedule", "constant"}};
+  refused = OutsideNode::Join(settings_, ModelAtStart()).status();
+  EXPECT_EQ(FailureOf(refused), Failure::kUsage);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("share a budget of gradients"));
+}
+
+TEST_F(OpenEndedTest, ARunOfAKnownLengthDoesNotEndBefore) {
+  const auto node = OutsideNode::Join({{"rounds", "3"}}, ModelAtStart());
+  ASSERT_TRUE(node.ok()) << node.status();
+  EXPECT_THAT(std::string((*node)->Retire().message()), HasSubstr("--rounds=3: the run ends then"));
 }
 
 }  // namespace

@@ -298,5 +298,40 @@ TEST(RunPlan, TheNextEvaluationIsTheFirstOne) {
   }
 }
 
+TEST(OpenEndedRun, IsNotSettledBeforeItCloses) {
+  RunPlan plan = Plan(1000, 5, "none");
+  plan.open_ended = true;
+  RunCourse course(plan, Constant());
+  RunHorizon horizon(std::nullopt, &course);
+  EXPECT_FALSE(horizon.final());
+  EXPECT_FALSE(horizon.OnEvaluation(Loss(5, 1)));
+  EXPECT_FALSE(course.Evaluated(8));
+  course.Close(8);
+  EXPECT_TRUE(course.Evaluated(8)) << "the last";
+  EXPECT_TRUE(course.Measured(8));
+  EXPECT_EQ(course.plan().rounds, 8);
+  horizon.Close(8);
+  EXPECT_TRUE(horizon.final());
+  EXPECT_EQ(horizon.limit(), 8);
+}
+
+TEST(OpenEndedRun, MayWaitForItsLastEvaluation) {
+  RunPlan plan = Plan(1000, 5, "none");
+  plan.open_ended = true;
+  RunCourse course(plan, Constant());
+  RunHorizon horizon(std::nullopt, &course, /*settles_last=*/true);
+  EXPECT_FALSE(horizon.OnEvaluation(Loss(5, 1)));
+  horizon.Close(8);
+  EXPECT_FALSE(horizon.final());
+  EXPECT_TRUE(horizon.OnEvaluation(Loss(8, 1)));
+  EXPECT_TRUE(horizon.final());
+}
+
+TEST(OpenEndedRun, OthersDoNotClose) {
+  RunCourse course(Plan(100, 5, "none"), Constant());
+  course.Close(8);
+  EXPECT_EQ(course.plan().rounds, 100);
+}
+
 }  // namespace
 }  // namespace grapevine

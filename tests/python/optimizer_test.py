@@ -171,6 +171,56 @@ class OptimizerTest(unittest.TestCase):
         expected = self.run_nodes(4, own)
         torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=0, atol=1e-6)
 
+    def test_a_run_whose_length_nobody_has_said_ends_when_its_programs_do(self):
+        def body(rank, settings):
+            model = settings.pop("start")[rank]
+            optimizer = gv.Optimizer(sgd(model), gv.init(**settings), model=model)
+            for batch in batches(rank):
+                optimizer.zero_grad()
+                optimizer.step(loss=backward(model, batch))
+            assert not optimizer.over
+            optimizer.finish()
+            assert optimizer.over
+            optimizer.finish()
+            return weights_of(model)[: -2 * 10]
+
+        found = self.run_nodes(4, body, rounds=None)
+        # In its last round nobody steps.
+        expected = ring(4) @ reference(4, sgd, adapt_first=False)[:, : -2 * 10]
+        torch.testing.assert_close(torch.stack(found), expected, rtol=0, atol=2e-6)
+
+    def test_who_has_fewer_batches_does_not_hold_up_the_others(self):
+        def body(rank, settings):
+            model = settings.pop("start")[rank]
+            optimizer = gv.Optimizer(sgd(model), gv.init(**settings), model=model)
+            for batch in list(batches(rank))[: STEPS - 4 * rank]:
+                optimizer.zero_grad()
+                optimizer.step(loss=backward(model, batch))
+            # The end of this scope is that of its program.
+
+        self.run_nodes(3, body, rounds=None, peer_timeout="2s")
+
+    def test_one_may_end_the_run_for_all(self):
+        def body(rank, settings):
+            model = settings.pop("start")[rank]
+            optimizer = gv.Optimizer(sgd(model), gv.init(**settings), model=model)
+            batch = next(batches(rank))
+            while not optimizer.over:
+                optimizer.zero_grad()
+                optimizer.step(loss=backward(model, batch))
+                if rank == 1 and optimizer.steps == 5:
+                    optimizer.finish(everybody=True)
+            return optimizer.steps
+
+        for steps in self.run_nodes(3, body, rounds=None):
+            self.assertGreaterEqual(steps, 5)
+
+    def test_a_run_of_a_known_length_does_not_finish_before(self):
+        optimizer = gv.Optimizer(sgd(network()), gv.init(), rounds=2)
+        with self.assertRaises(gv.UsageError) as caught:
+            optimizer.finish()
+        self.assertIn("--rounds=2: the run ends then", str(caught.exception))
+
     def test_schedulers_and_state_are_the_wrapped_one_s(self):
         def body(rank, settings):
             model = settings.pop("start")[rank]
@@ -298,7 +348,7 @@ class OptimizerTest(unittest.TestCase):
 
         with self.assertRaises(gv.RunOverError) as caught:
             self.run_nodes(2, body, rounds=2)
-        self.assertIn("all its rounds", str(caught.exception))
+        self.assertIn("has ended", str(caught.exception))
 
     def test_what_it_cannot_train_is_refused(self):
         model = network()

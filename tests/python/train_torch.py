@@ -14,7 +14,6 @@ optimizer = gv.Optimizer(
     model=model,
     algorithm="dpsgd",
     topology="one-peer-exponential",
-    rounds=optimizer_test.STEPS,
 )
 for batch in optimizer_test.batches(run.rank):
     optimizer.zero_grad()

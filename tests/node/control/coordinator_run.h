@@ -72,6 +72,8 @@ class CoordinatorRun : public ::testing::Test {
                                             .workers = workers_,
                                             .role_moves = role_moves_,
                                             .checkpoints = checkpoints_,
+                                            .open_ended = open_ended_,
+                                            .settles_last = settles_last_,
                                             .rendezvous_timeout = std::chrono::milliseconds(20000),
                                             .peer_timeout = peer_timeout,
                                             .min_peer_timeout = min_peer_timeout_,
@@ -192,6 +194,8 @@ class CoordinatorRun : public ::testing::Test {
   bool role_moves_ = false;
   std::optional<CheckpointCallsOptions> checkpoints_;
   std::optional<RenewalsOptions> renewals_;
+  bool open_ended_ = false;
+  bool settles_last_ = false;
   int all_done_ = 0;
 };
 

@@ -246,5 +246,18 @@ TEST(Directive, ACheckpointIsOfALaterRoundThanTheLast) {
   EXPECT_THAT(Objection(directive, after), HasSubstr("of round 11, after"));
 }
 
+TEST(Directive, NodesCoastInOpenEndedRunsAlone) {
+  control::Directive directive;
+  directive.mutable_coast()->set_below(11);
+  DirectiveContext open = kRunning;
+  open.open_ended = true;
+  EXPECT_EQ(Objection(directive, kRunning),
+            "lets nodes go on without gradients, in a run that is not open-ended");
+  EXPECT_EQ(Objection(directive, kGathering), "let nodes coast before the run began");
+  EXPECT_EQ(Objection(directive, open), "lets nodes coast below round 11 of at most 10");
+  directive.mutable_coast()->set_below(10);
+  EXPECT_EQ(Objection(directive, open), "");
+}
+
 }  // namespace
 }  // namespace grapevine

@@ -1,7 +1,9 @@
 #include "node/runner/gradient_desk.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -135,6 +137,87 @@ TEST_F(GradientDeskTest, NothingIsTakenThatWasNotGivenOutWhenTheNodeEnded) {
   Want(0);
   computer_.reset();
   EXPECT_TRUE(absl::IsFailedPrecondition(desk_.Deliver(0)));
+}
+
+class RetiredDesk : public GradientDeskTest {
+ protected:
+  RetiredDesk() {
+    desk_.SetOpenEnd(
+        {.still =
+             [](const GradientDesk::Task& task) { std::ranges::fill(task.gradient.span(), 0); },
+         .on_spent =
+             [this](Round gradients, bool all) {
+               heard_.push_back(absl::StrCat("spent ", gradients, all ? ", all" : ""));
+             }});
+  }
+
+  void Compute(Round round) {
+    std::ranges::fill(Want(round).span(), 1.0f);
+    ASSERT_TRUE((*desk_.Await(Later())).has_value());
+    ASSERT_TRUE(desk_.Deliver(0.5).ok());
+  }
+};
+
+TEST_F(RetiredDesk, SaysHowManyGradientsThereAreAndCoastsNoEarlierThanItMay) {
+  Compute(0);
+  Want(1);
+  desk_.Retire();
+  desk_.Retire();
+  EXPECT_FALSE((*desk_.Await(Soon())).has_value()) << "its caller is asked for none";
+  EXPECT_EQ(Heard(), "done 0 loss 0.5; spent 1");
+  desk_.Coast(1);
+  EXPECT_EQ(Heard(), "done 0 loss 0.5; spent 1");
+  desk_.Coast(3);
+  desk_.Coast(2);
+  EXPECT_EQ(Heard(), "done 0 loss 0.5; spent 1; done 1 loss nan unknown");
+  const SharedVector gradient = Want(2);
+  EXPECT_THAT(gradient.span(), ::testing::Each(0.0f));
+  Want(3);
+  EXPECT_EQ(heard_.size(), 4u) << Heard();
+}
+
+TEST_F(RetiredDesk, BetweenTwoGradientsTheOneThatWasDeliveredCounts) {
+  Compute(0);
+  desk_.Retire();
+  EXPECT_EQ(Heard(), "done 0 loss 0.5; spent 1");
+}
+
+TEST_F(RetiredDesk, BeforeTheFirstItIsKnownOnceThatIsWanted) {
+  desk_.Retire(/*all=*/true);
+  EXPECT_EQ(Heard(), "");
+  Want(40);
+  EXPECT_EQ(Heard(), "spent 40, all");
+}
+
+TEST_F(RetiredDesk, ThatAllAreToEndMayBeSaidLater) {
+  Want(0);
+  desk_.Retire();
+  desk_.Retire(/*all=*/true);
+  EXPECT_EQ(Heard(), "spent 0; spent 0, all");
+}
+
+TEST_F(RetiredDesk, SoonIsAfterWhatIsUnderWay) {
+  Want(0);
+  ASSERT_TRUE((*desk_.Await(Later())).has_value());
+  desk_.RetireSoon();
+  EXPECT_EQ(Heard(), "");
+  EXPECT_TRUE(desk_.Deliver(0.5).ok());
+  Want(1);
+  EXPECT_EQ(Heard(), "done 0 loss 0.5; spent 1");
+  EXPECT_FALSE((*desk_.Await(Soon())).has_value());
+}
+
+TEST_F(RetiredDesk, SoonIsAtOnceWhereNothingIsUnderWay) {
+  Want(7);
+  desk_.RetireSoon();
+  EXPECT_EQ(Heard(), "spent 7");
+}
+
+TEST_F(RetiredDesk, TakesNothingAnyMore) {
+  Want(0);
+  ASSERT_TRUE((*desk_.Await(Later())).has_value());
+  desk_.Retire();
+  EXPECT_EQ(desk_.Deliver(0).message(), "it was said that no gradient follows");
 }
 
 }  // namespace

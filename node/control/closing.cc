@@ -1,0 +1,72 @@
+#include "node/control/closing.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+
+Closing::Closing(std::set<Rank> workers, Round coasts)
+    : workers_(std::move(workers)), coasts_(coasts) {
+  if (coasts > 0) told_ = coasts;
+}
+
+absl::Status Closing::OnSpent(Rank rank, Round gradients, bool all) {
+  if (!workers_.contains(rank) || gradients < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("has given ", gradients, " gradients, its last, ",
+                                                   "where it is to give ",
+                                                   workers_.contains(rank) ? "some" : "none"));
+  }
+  // A number that was told cannot change.
+  spent_.emplace(rank, gradients);
+  if (all && !ends_all_) {
+    ends_all_ = true;
+    told_ = coasts_;
+  }
+  Judge();
+  return absl::OkStatus();
+}
+
+void Closing::OnProgress(Rank rank, Round completed, bool waits) {
+  if (workers_.contains(rank) && !IsSpent(rank)) Need(completed + (waits ? 1 : 0));
+}
+
+void Closing::Need(Round round) {
+  needed_ = std::max(needed_, round);
+  Judge();
+}
+
+void Closing::Lose(Rank rank) {
+  workers_.erase(rank);
+  spent_.erase(rank);
+  Judge();
+}
+
+void Closing::TakeIn(Rank rank) {
+  workers_.insert(rank);
+  if (coasts_ > 0 || ends_all_) told_ = coasts_;
+}
+
+bool Closing::HoldsUp() const {
+  return std::ranges::any_of(spent_, [this](const auto& entry) {
+    return std::max(entry.second, coasts_) < needed_;
+  });
+}
+
+void Closing::Judge() {
+  if (closed_ || workers_.empty()) return;
+  if (spent_.size() == workers_.size()) {
+    Round rounds = coasts_;
+    for (const auto& [rank, gradients] : spent_) rounds = std::max(rounds, gradients);
+    closed_ = true;
+    rounds_ = told_ = rounds + 1;
+    return;
+  }
+  if (!HoldsUp()) return;
+  const Round ahead = needed_then_ == 0 ? 0 : 2 * (needed_ - needed_then_);
+  needed_then_ = needed_;
+  coasts_ = needed_ + std::min(ahead, kMostAhead);
+  told_ = coasts_;
+}
+
+}  // namespace grapevine
