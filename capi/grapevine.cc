@@ -275,6 +275,17 @@ int32_t grapevine_size(const grapevine_node* node) {
   return node == nullptr ? 0 : node->node->experiment().config().nodes();
 }
 
+int grapevine_setting_of(grapevine_node* node, const char* name, char** value,
+                         grapevine_error* error) {
+  return Guarded(error, [&]() -> absl::Status {
+    if (node == nullptr || name == nullptr) return grapevine::Missing("node or name");
+    if (value == nullptr) return grapevine::Missing("value");
+    *value = nullptr;
+    ASSIGN_OR_RETURN(const std::string text, node->node->SettingOf(name));
+    return grapevine::Return(text, value);
+  });
+}
+
 int grapevine_await(grapevine_node* node, int64_t timeout_ms, grapevine_task* task,
                     grapevine_error* error) {
   return Guarded(error, [&]() -> absl::Status {

@@ -117,6 +117,12 @@ int grapevine_join(const grapevine_setting* settings, size_t setting_count,
 int32_t grapevine_rank(const grapevine_node* node);
 int32_t grapevine_size(const grapevine_node* node);
 
+/* What a setting is in this node's run, wherever it comes from (the call, the environment, a file,
+ * a default), as a text that would set it so; empty where it is none. The run's folder is "out",
+ * also where nobody has named one: it is a temporary one then, and goes with the node. */
+int grapevine_setting_of(grapevine_node* node, const char* name, char** value,
+                         grapevine_error* error);
+
 typedef enum grapevine_state {
   GRAPEVINE_WAITING = 0, /* nothing yet: the time is over */
   GRAPEVINE_WANTED = 1,  /* a gradient is wanted */

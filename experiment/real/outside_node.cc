@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/core/run_plan.h"
@@ -25,6 +26,7 @@
 namespace grapevine {
 namespace {
 
+constexpr size_t kMaxShown = 100;
 constexpr char kAbandoned[] = "the program that computed its gradients has left the run";
 
 absl::StatusOr<ResolvedConfig> Resolve(std::map<std::string, std::string> settings) {
@@ -217,6 +219,13 @@ void OutsideNode::Run() {
   MutexLock lock(mutex_);
   end_ = how;
   changed_.NotifyAll();
+}
+
+absl::StatusOr<std::string> OutsideNode::SettingOf(std::string_view name) const {
+  for (const ConfigField* field : ConfigFields()) {
+    if (field->name() == name) return FieldText(*field, experiment_->config());
+  }
+  return UsageError(absl::StrCat("\"", Printable(name, kMaxShown), "\": there is no such setting"));
 }
 
 absl::StatusOr<std::optional<GradientDesk::Task>> OutsideNode::Await(

@@ -28,6 +28,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -70,6 +71,9 @@ class OutsideNode {
 
   const Experiment& experiment() const { return *experiment_; }
   Rank rank() const { return rank_; }
+  // A setting of the experiment by name, as text; empty where it has none. kUsage: there is no
+  // such.
+  absl::StatusOr<std::string> SettingOf(std::string_view name) const;
 
   // As GradientDesk's. A node that serves gets the end alone.
   absl::StatusOr<std::optional<GradientDesk::Task>> Await(

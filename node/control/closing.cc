@@ -13,8 +13,8 @@ Closing::Closing(std::set<Rank> workers, Round coasts)
 
 absl::Status Closing::OnSpent(Rank rank, Round gradients, bool all) {
   if (!workers_.contains(rank) || gradients < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("has given ", gradients, " gradients, its last, ",
-                                                   "where it is to give ",
+    return absl::InvalidArgumentError(absl::StrCat("has given ", gradients,
+                                                   " gradients, its last, ", "where it is to give ",
                                                    workers_.contains(rank) ? "some" : "none"));
   }
   // A number that was told cannot change.
@@ -48,9 +48,8 @@ void Closing::TakeIn(Rank rank) {
 }
 
 bool Closing::HoldsUp() const {
-  return std::ranges::any_of(spent_, [this](const auto& entry) {
-    return std::max(entry.second, coasts_) < needed_;
-  });
+  return std::ranges::any_of(
+      spent_, [this](const auto& entry) { return std::max(entry.second, coasts_) < needed_; });
 }
 
 void Closing::Judge() {

@@ -1,12 +1,12 @@
 // How an open-ended run ends: one whose length nobody knows before the programs that compute its
 // gradients have given their last ones (control.proto, Spent).
 //
-// A node whose program has ended *coasts*: it takes part in further rounds without a gradient of its
-// own, so that it only averages. It does so no earlier than another needs it: where all programs
-// give the same number of gradients, no round but one lacks any, and how many there are follows from
-// the programs alone, whatever the machines' pace. Once all programs have ended, the run closes after
-// the round that nodes have begun by then and in which all coast: nodes of an open-ended run have
-// leave for no more than one (RoundLeave).
+// A node whose program has ended *coasts*: it takes part in further rounds without a gradient of
+// its own, so that it only averages. It does so no earlier than another needs it: where all
+// programs give the same number of gradients, no round but one lacks any, and how many there are
+// follows from the programs alone, whatever the machines' pace. Once all programs have ended, the
+// run closes after the round that nodes have begun by then and in which all coast: nodes of an
+// open-ended run have leave for no more than one (RoundLeave).
 //
 // Others may have more gradients. The rounds that they need are known from their heartbeats, late;
 // so whoever coasts has leave for some rounds more than that, twice as many as were needed since it

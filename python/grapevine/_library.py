@@ -73,6 +73,7 @@ _FUNCTIONS = {
         ctypes.c_int,
         (_NODE, ctypes.c_void_p, ctypes.c_double, _ERROR),
     ),
+    "grapevine_setting_of": (ctypes.c_int, (_NODE, ctypes.c_char_p, _TEXT, _ERROR)),
     "grapevine_retire": (ctypes.c_int, (_NODE, ctypes.c_int32, _ERROR)),
     "grapevine_metrics": (ctypes.c_int, (_NODE, _TEXT, _ERROR)),
     "grapevine_average": (
@@ -124,7 +125,12 @@ def library():
                 "LIBGRAPEVINE=FILE"
             ) from None
         for name, (result, arguments) in _FUNCTIONS.items():
-            function = getattr(loaded, name)
+            function = getattr(loaded, name, None)
+            if function is None:
+                raise ImportError(
+                    f"{path} has no {name}: it is of another version than this package; install both "
+                    "together"
+                )
             function.restype = result
             function.argtypes = arguments
         _loaded = loaded

@@ -237,6 +237,12 @@ class Node:
         """The tensors inside a flat array, by name: views where they can be."""
         return self._layout.tensors(flat)
 
+    def setting(self, name):
+        """What a setting is in this run, wherever it comes from, as a text; "" where it is none. While
+        the node is in the run."""
+        self._check_open()
+        return _library.call_for_text("grapevine_setting_of", self._node, name.encode())
+
     def metrics(self):
         """The last measurement of the run, at the node with rank 0's role; None elsewhere."""
         if not self._node:

@@ -6,6 +6,7 @@ import torch
 
 from . import errors
 from .node import PLAIN_STEP, Node
+from .program_state import ProgramState
 
 
 class Optimizer(torch.optim.Optimizer):
@@ -49,9 +50,11 @@ class Optimizer(torch.optim.Optimizer):
             **settings,
             **PLAIN_STEP,
         )
+        self._kept = ProgramState(self.node)
         self._task = None
         self._steps = 0
         self._begin()
+        self._go_on(self._kept.load(self._steps))
 
     # What PyTorch's schedulers and users reach for is the wrapped one's.
     @property
@@ -147,12 +150,31 @@ class Optimizer(torch.optim.Optimizer):
             )
         found = self._inner.step(closure) if closure is not None else self._inner.step()
         loss = found if loss is None else loss
+        self._keep_state()
         self._task = None
         self.node.deliver_weights(
             self._replica.weights(), math.nan if loss is None else float(loss)
         )
         self._begin()
         return found
+
+    def _keep_state(self):
+        steps = self._task.round + 1
+        if self._kept.due(steps):
+            state = {"optimizer": self._inner.state_dict(), "buffers": self._replica.unaveraged()}
+            self._kept.save(steps, state)
+
+    def _go_on(self, state):
+        if state is None:
+            return
+        try:
+            self._inner.load_state_dict(state["optimizer"])
+            self._replica.set_unaveraged(state["buffers"])
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise errors.InputError(
+                f"the state that was kept after step {self._steps} is of another optimizer or "
+                f"model: {error}; go on with the program that began the run"
+            ) from None
 
     @torch.no_grad()
     def _begin(self):
@@ -177,6 +199,7 @@ class _Replica:
     def __init__(self, optimizer, model):
         parameters = _parameters(optimizer, model)
         self._norms = _norms(model)
+        self._model = model
         # The largest: where one moves less, the rest of the way is its own old value, which keeps
         # the average convex.
         self.buffer_momentum = max((norm.momentum for norm in self._norms), default=0.1)
@@ -199,6 +222,18 @@ class _Replica:
         for tensor in self._flats:
             tensor.copy_(flat[begin : begin + tensor.numel()])
             begin += tensor.numel()
+        for norm in self._norms:
+            norm.note()
+
+    def unaveraged(self):
+        """The model's buffers that the run does not have, by name: counters."""
+        named = {} if self._model is None else dict(self._model.named_buffers())
+        return {name: tensor for name, tensor in named.items() if name not in self.buffers}
+
+    @torch.no_grad()
+    def set_unaveraged(self, buffers):
+        for name, tensor in self.unaveraged().items():
+            tensor.copy_(buffers[name])
         for norm in self._norms:
             norm.note()
 

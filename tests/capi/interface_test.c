@@ -87,6 +87,12 @@ static void test_ends_when_it_is_told(void) {
   wait_for(node, &task);
   EXPECT(task.state == GRAPEVINE_WANTED);
   EXPECT(task.replica[0] == 0);
+  char* value = NULL;
+  EXPECT(grapevine_setting_of(node, "momentum", &value, &error) == 0);
+  EXPECT(value != NULL && strcmp(value, "0") == 0);
+  grapevine_free(value);
+  EXPECT(grapevine_setting_of(node, "momentun", &value, &error) == GRAPEVINE_USAGE);
+  EXPECT(strcmp(error.message, "\"momentun\": there is no such setting") == 0);
   EXPECT(grapevine_retire(node, 0, &error) == 0);
   EXPECT(grapevine_deliver(node, 0, &error) == GRAPEVINE_USAGE);
   wait_for(node, &task);

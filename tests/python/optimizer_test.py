@@ -2,7 +2,9 @@
 """gv.Optimizer: PyTorch's programs, against a loop over the mixing matrix in PyTorch."""
 
 import os
+import pathlib
 import subprocess
+import tempfile
 import unittest
 
 import cluster
@@ -220,6 +222,61 @@ class OptimizerTest(unittest.TestCase):
         with self.assertRaises(gv.UsageError) as caught:
             optimizer.finish()
         self.assertIn("--rounds=2: the run ends then", str(caught.exception))
+
+    def test_goes_on_from_a_checkpoint_with_the_same_bits(self):
+        def steps(rank, settings):
+            model = settings.pop("start")[rank]
+            ends = settings.pop("ends", None)
+            optimizer = gv.Optimizer(adam(model), gv.init(**settings), model=model)
+            schedule = torch.optim.lr_scheduler.StepLR(
+                optimizer, step_size=5, gamma=0.1, last_epoch=optimizer.steps - 1
+            )
+            for batch in list(batches(rank))[optimizer.steps :]:
+                if optimizer.steps == ends:
+                    raise RuntimeError("enough")
+                optimizer.zero_grad()
+                optimizer.step(loss=backward(model, batch))
+                schedule.step()
+            return weights_of(model), int(model[1].num_batches_tracked)
+
+        expected = self.run_nodes(2, steps)
+        with tempfile.TemporaryDirectory() as folder:
+            kept = {"out": f"{folder}/run", "checkpoint_every": 4, "on_failure": "end"}
+            with self.assertRaises(RuntimeError):
+                self.run_nodes(2, steps, ends=10, **kept)
+            for rank in range(2):
+                files = sorted(os.listdir(f"{folder}/run/node-{rank}"))
+                self.assertIn("program-8.npz", files)
+                self.assertFalse([name for name in files if name.endswith(".tmp")])
+            found = self.run_nodes(
+                2, steps, resume=f"{folder}/run", checkpoint_every=4, on_failure="end"
+            )
+        for rank in range(2):
+            self.assertTrue(torch.equal(found[rank][0], expected[rank][0]))
+            self.assertEqual(found[rank][1], expected[rank][1])
+
+    def test_a_damaged_state_is_named(self):
+        def steps(rank, settings):
+            model = settings.pop("start")[rank]
+            optimizer = gv.Optimizer(sgd(model), gv.init(**settings), model=model)
+            for batch in list(batches(rank))[optimizer.steps : 9]:
+                optimizer.zero_grad()
+                optimizer.step(loss=backward(model, batch))
+            raise RuntimeError("enough")
+
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(RuntimeError, "enough"):
+                self.run_nodes(1, steps, out=f"{folder}/run", checkpoint_every=4)
+            kept = pathlib.Path(f"{folder}/run/node-0")
+            for path in kept.glob("program-*"):
+                path.write_bytes(b"cbuiltins\nexit\n(I0\ntR.")  # a pickle that would exit
+            with self.assertRaises(gv.InputError) as caught:
+                self.run_nodes(1, steps, resume=f"{folder}/run", checkpoint_every=4)
+            self.assertRegex(str(caught.exception), r"program-\d.npz: is no state")
+            for path in kept.glob("program-*"):
+                path.unlink()  # as it says
+            with self.assertRaises(RuntimeError):
+                self.run_nodes(1, steps, resume=f"{folder}/run", checkpoint_every=4)
 
     def test_schedulers_and_state_are_the_wrapped_one_s(self):
         def body(rank, settings):
