@@ -76,7 +76,7 @@ absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(std::string path)
   RETURN_IF_ERROR(CheckReplaceable(path));
   std::string temporary = absl::StrCat(path, ".tmp.", getpid());
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) return SystemError(errno, "cannot create", temporary);
+  if (descriptor < 0) return SystemError(errno, "cannot create", path);
   return std::unique_ptr<AtomicFile>(
       new AtomicFile(std::move(path), std::move(temporary), descriptor));
 }

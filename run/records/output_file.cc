@@ -47,16 +47,21 @@ absl::StatusOr<FoundFolder> LookAtFolder(const std::string& path) {
 }
 
 absl::Status CheckWritable(const std::string& path) {
-  fs::path folder = fs::absolute(path);
   std::error_code error;
+  fs::path folder = fs::absolute(path, error);
+  if (error) {
+    return OutputError(absl::StrCat("cannot create ", path,
+                                    ": the current folder is gone; start in one that exists, or "
+                                    "give --out as an absolute path"));
+  }
   while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   if (!fs::is_directory(folder, error)) {
     return OutputError(
         absl::StrCat("cannot create ", path, ": ", folder.string(), " is not a folder"));
   }
   if (access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
-  return OutputFolderError(std::error_code(errno, std::generic_category()), "write to",
-                           folder.string());
+  return OutputError(absl::StrCat("cannot write to ", folder.string(), " (choose another --out)"),
+                     errno);
 }
 
 absl::Status CreateFolders(const std::string& path) {
@@ -68,6 +73,7 @@ absl::Status CreateFolders(const std::string& path) {
 
 // mkdir decides between callers in the same second.
 absl::StatusOr<std::string> CreateFreshFolder(const std::string& path) {
+  RETURN_IF_ERROR(CheckWritable(path));
   const std::string above = fs::path(path).parent_path().string();
   if (!above.empty()) {
     RETURN_IF_ERROR(CreateFolders(above));
