@@ -10,7 +10,8 @@ namespace grapevine {
 std::string Version();
 
 // The git revision of the source tree that this was built from, with "-dirty" if tracked files
-// differed; "unknown" outside a git checkout.
+// differed; "unknown" outside a git checkout. Built in a workspace of somebody's own
+// (docs/extending.md), that one's follows: "0123456789ab+ba9876543210-dirty".
 std::string Revision();
 
 // The day of that revision, in UTC: "2024-02-29"; empty outside a git checkout.
