@@ -34,7 +34,7 @@ def _prefixed(rule, name, srcs, deps, copts, prefix, apart = False, **kwargs):
         copts = copts + GRPC_COPTS
     if srcs and prefix:
         copts = copts + prefix_copts("third_party/%s_prefix.h" % prefix)
-        deps = deps + prefix_deps("//third_party:%s_prefix" % prefix)
+        deps = deps + prefix_deps(str(Label("//third_party:%s_prefix" % prefix)))
     rule(name = name, srcs = srcs, deps = deps, copts = copts, **kwargs)
 
 def cc_library(name, srcs = [], deps = [], copts = [], prefix = None, apart = False, **kwargs):

@@ -90,7 +90,7 @@ def json_headers(name, header, **kwargs):
 # it uses.
 def prefix_select(with_prefixes, without):
     return select({
-        "//third_party:no_prefixes": without,
+        str(Label("//third_party:no_prefixes")): without,
         "//conditions:default": with_prefixes,
     })
 

@@ -15,10 +15,15 @@ def cc_proto(name, src, grpc = False, imports = [], deps = [], **kwargs):
     """
     base = src[:-len(".proto")]
     outs = [base + ".pb.h", base + ".pb.cc"]
-    cmd = "protoc -I. -I/usr/include --cpp_out=$(GENDIR)"
+
+    # Files name each other from the root of the repository that they are in.
+    repository = native.repository_name().lstrip("@")
+    root = "/external/" + repository if repository else ""
+    made = "$(GENDIR)" + root
+    cmd = "protoc -I.%s -I/usr/include --cpp_out=%s" % (root, made)
     if grpc:
         outs += [base + ".grpc.pb.h", base + ".grpc.pb.cc"]
-        cmd += " --grpc_out=$(GENDIR) --plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin"
+        cmd += " --grpc_out=" + made + " --plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin"
     native.genrule(
         name = name + "_generated",
         srcs = [src] + imports,

@@ -41,7 +41,7 @@ def _system_library_impl(ctx):
     ctx.file("BUILD.bazel", "\n".join(build) + "\n")
     ctx.file("WORKSPACE", "workspace(name = %r)\n" % ctx.name)
 
-_system_library = repository_rule(
+_library_of_system = repository_rule(
     implementation = _system_library_impl,
     attrs = {
         "deb": attr.string(doc = "Debian packages that have it"),
@@ -52,6 +52,10 @@ _system_library = repository_rule(
     environ = ["PKG_CONFIG_PATH"],
     local = True,
 )
+
+def _system_library(name, **kwargs):
+    if not native.existing_rule(name):
+        _library_of_system(name = name, **kwargs)
 
 _ABSL = [
     "base",
@@ -68,7 +72,10 @@ _ABSL = [
 ]
 
 def system_libraries():
-    """Defines one repository for each library that the project takes from the system."""
+    """Defines one repository for each library that the project takes from the system.
+
+    Not where the workspace has one of that name.
+    """
     _system_library(
         name = "absl",
         deb = "libabsl-dev",

@@ -16,7 +16,7 @@ def _prefixed(rule, name, srcs, deps, copts, prefix, apart, **kwargs):
         name = name,
         srcs = srcs,
         copts = copts + prefix_copts(file + ".h"),
-        deps = deps + prefix_deps("//tests/testing:" + file.split("/")[-1]),
+        deps = deps + prefix_deps(str(Label("//tests/testing:" + file.split("/")[-1]))),
         **kwargs
     )
 

@@ -36,6 +36,8 @@ def _cuda_objects_impl(ctx):
     arguments.add("-ccbin", compiler.compiler_executable)
     arguments.add("-O3" if ctx.var["COMPILATION_MODE"] == "opt" else "-O1")
     arguments.add_all(_FLAGS + _TARGETS)
+    if ctx.label.workspace_root:
+        arguments.add("-I" + ctx.label.workspace_root)
     for context in contexts:
         arguments.add_all(context.defines, before_each = "-D")
         arguments.add_all(context.quote_includes, before_each = "-I")
