@@ -70,7 +70,8 @@ TEST_P(QuotedCode, StandInTheExamples) {
 }
 
 TEST(QuotedRules, StandInTheExamples) {
-  const std::string rules = Sources({"BUILD.bazel"});
+  const std::string rules =
+      Sources({"BUILD.bazel", "own_workspace/BUILD.bazel", "own_workspace/WORKSPACE"});
   const std::vector<std::string> quotes = Paragraphs("docs/extending.md", "python");
   EXPECT_FALSE(quotes.empty());
   for (const std::string& quote : quotes) {
