@@ -29,8 +29,9 @@ class CurrentFolder : public ::testing::Test {
  protected:
   // Carries out a line of a shell in the scratch folder, where $PROGRAM is the program.
   Ended Shell(const std::string& line) const {
-    return RunGrapevine({"-c", "cd " + folder_.path() + " && " + line},
-                        {.program = "/bin/sh", .environment = {{"PROGRAM", fs::canonical("grapevine")}}});
+    return RunGrapevine(
+        {"-c", "cd " + folder_.path() + " && " + line},
+        {.program = "/bin/sh", .environment = {{"PROGRAM", fs::canonical("grapevine")}}});
   }
   // From a folder that is removed before.
   Ended FromNowhere(const std::string& arguments) const {
@@ -41,8 +42,9 @@ class CurrentFolder : public ::testing::Test {
 };
 
 TEST_F(CurrentFolder, ALinkByARelativePathHasItsNodesAndItsRevision) {
-  const Ended trained = Shell("mkdir bin elsewhere && ln -s $PROGRAM bin/gv && cd elsewhere && ../bin/gv" +
-                              std::string(kTrain) + "--out=../run");
+  const Ended trained =
+      Shell("mkdir bin elsewhere && ln -s $PROGRAM bin/gv && cd elsewhere && ../bin/gv" +
+            std::string(kTrain) + "--out=../run");
   ASSERT_EQ(trained.exit_code, 0) << trained.output;
   const std::string revision = JsonOf(RunGrapevine({"version", "--json"}).output)["revision"];
   EXPECT_THAT(FileText(folder_.File("run/config.textproto")),
@@ -55,15 +57,17 @@ TEST_F(CurrentFolder, OneThatIsGoneIsAnErrorThatSaysSo) {
     for (const char* out : {"", "--out=run"}) {
       const Ended refused = FromNowhere(std::string(command) + out);
       EXPECT_EQ(refused.exit_code, kOutput) << command << out;
-      EXPECT_THAT(refused.output, HasSubstr("the current folder is gone; start in one that exists, or "
-                                            "give --out as an absolute path"));
+      EXPECT_THAT(refused.output,
+                  HasSubstr("the current folder is gone; start in one that exists, or "
+                            "give --out as an absolute path"));
     }
   }
 }
 
 TEST_F(CurrentFolder, OneThatIsGoneIsEnoughForAnAbsolutePath) {
   for (const char* command : {kTrain, kSim}) {
-    const Ended ended = FromNowhere(std::string(command) + "--overwrite --out=" + folder_.File("run"));
+    const Ended ended =
+        FromNowhere(std::string(command) + "--overwrite --out=" + folder_.File("run"));
     EXPECT_EQ(ended.exit_code, 0) << ended.output;
     EXPECT_TRUE(fs::exists(folder_.File("run/summary.json")));
   }
@@ -79,7 +83,8 @@ TEST_F(CurrentFolder, OneThatNobodyMayWriteToIsNamedWithTheRemedy) {
     EXPECT_THAT(refused.output, HasSubstr("cannot write to " + folder_.path() +
                                           " (choose another --out): Permission denied"));
   }
-  const Ended drawn = Shell("exec unshare --user $PROGRAM topology --topology=ring -n 4 --out=ring.dot");
+  const Ended drawn =
+      Shell("exec unshare --user $PROGRAM topology --topology=ring -n 4 --out=ring.dot");
   EXPECT_EQ(drawn.exit_code, kOutput);
   EXPECT_THAT(drawn.output, AllOf(HasSubstr("cannot create ring.dot: Permission denied"),
                                   Not(HasSubstr(".tmp"))));
