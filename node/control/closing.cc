@@ -6,16 +6,17 @@
 
 namespace grapevine {
 
-Closing::Closing(std::set<Rank> workers, Round coasts)
-    : workers_(std::move(workers)), coasts_(coasts) {
-  if (coasts > 0) told_ = coasts;
+Closing::Closing(std::set<Rank> workers, Round most, Round coasts)
+    : workers_(std::move(workers)), most_(most), coasts_(std::min(coasts, most - 1)) {
+  if (coasts_ > 0) told_ = coasts_;
 }
 
 absl::Status Closing::OnSpent(Rank rank, Round gradients, bool all) {
-  if (!workers_.contains(rank) || gradients < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("has given ", gradients,
-                                                   " gradients, its last, ", "where it is to give ",
-                                                   workers_.contains(rank) ? "some" : "none"));
+  const bool gives = workers_.contains(rank);
+  if (!gives || gradients < 0 || gradients >= most_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has given ", gradients, " gradients, its last, of ",
+                     gives ? absl::StrCat("fewer than ", most_) : "none"));
   }
   // A number that was told cannot change.
   spent_.emplace(rank, gradients);
@@ -28,11 +29,12 @@ absl::Status Closing::OnSpent(Rank rank, Round gradients, bool all) {
 }
 
 void Closing::OnProgress(Rank rank, Round completed, bool waits) {
-  if (workers_.contains(rank) && !IsSpent(rank)) Need(completed + (waits ? 1 : 0));
+  if (!workers_.contains(rank) || IsSpent(rank)) return;
+  Need(std::min(completed, most_) + (waits ? 1 : 0));
 }
 
 void Closing::Need(Round round) {
-  needed_ = std::max(needed_, round);
+  needed_ = std::max(needed_, std::min(round, most_ - 1));
   Judge();
 }
 
@@ -64,7 +66,7 @@ void Closing::Judge() {
   if (!HoldsUp()) return;
   const Round ahead = needed_then_ == 0 ? 0 : 2 * (needed_ - needed_then_);
   needed_then_ = needed_;
-  coasts_ = needed_ + std::min(ahead, kMostAhead);
+  coasts_ = std::min(needed_ + std::min(ahead, kMostAhead), most_ - 1);
   told_ = coasts_;
 }
 

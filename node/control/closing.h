@@ -28,9 +28,9 @@ namespace grapevine {
 
 class Closing {
  public:
-  // The ranks whose programs compute gradients. `coasts`: what has been told before, by another
-  // coordinator.
-  explicit Closing(std::set<Rank> workers, Round coasts = 0);
+  // The ranks whose programs compute gradients, and the most rounds that there can be. `coasts`:
+  // what has been told before, by another coordinator.
+  Closing(std::set<Rank> workers, Round most, Round coasts = 0);
 
   // This node's program has given so many gradients, its last; `all`: the others are to do so too.
   // InvalidArgument, phrased to follow "rank 3 ", says what cannot be.
@@ -67,6 +67,7 @@ class Closing {
   bool HoldsUp() const;
 
   std::set<Rank> workers_;
+  const Round most_;
   std::map<Rank, Round> spent_;
   Round needed_ = 0;       // the rounds below
   Round needed_then_ = 0;  // when there was leave last

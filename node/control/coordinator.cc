@@ -221,15 +221,14 @@ void Coordinator::TellLimit(int64_t growth) {
 void Coordinator::OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat) {
   vitals_.OnHeartbeat(rank, heartbeat, now_);
   if (!closing_) return;
-  closing_->OnProgress(rank, std::min(heartbeat.round(), round_limit_),
-                       heartbeat.waiting_for_size() > 0);
+  closing_->OnProgress(rank, heartbeat.round(), heartbeat.waiting_for_size() > 0);
   TellClosing();
 }
 
 void Coordinator::OnSpent(Rank rank, const control::Spent& spent) {
   if (phase_ != Phase::kRunning) return;
   const absl::Status taken =
-      closing_ && spent.gradients() <= options_.round_limit
+      closing_
           ? closing_->OnSpent(rank, spent.gradients(), spent.all())
           : absl::InvalidArgumentError(absl::StrCat("ends after ", spent.gradients(),
                                                     " gradients, which the run does not wait for"));
@@ -245,7 +244,7 @@ void Coordinator::BeginClosing(Round coasts) {
   for (const auto& [rank, member] : members_) {
     if (!IsServer(rank)) workers.insert(rank);
   }
-  closing_.emplace(std::move(workers), coasts);
+  closing_.emplace(std::move(workers), options_.round_limit, coasts);
   if (round_limit_ < options_.round_limit) closing_->SetClosed(round_limit_);
 }
 
@@ -768,7 +767,7 @@ void Coordinator::TellView(const View& agreed) {
   TakeIn(agreed, view);
   if (!desk_) views_.push_back(view);  // nobody comes in who is to hear of it
   TurnAway(agreement_->TakeDeclined());
-  if (closing_) closing_->Need(std::min(agreed.from, round_limit_));
+  if (closing_) closing_->Need(agreed.from);
   TellClosing();
 }
 

@@ -53,7 +53,8 @@ class Events {
 // an end.
 class Watch {
  public:
-  explicit Watch(bool shares_budget) : sharing_(shares_budget ? kWorkers : 0) {}
+  Watch(bool shares_budget, bool open_ended)
+      : sharing_(shares_budget ? kWorkers : 0), open_ended_(open_ended) {}
 
   void Look(Coordinator& coordinator) {
     const Coordinator::Output output = coordinator.Take();
@@ -64,7 +65,8 @@ class Watch {
                                                              .rounds = kRounds,
                                                              .sharing = sharing_,
                                                              .cut = cuts_[session],
-                                                             .joined = joined});
+                                                             .joined = joined,
+                                                             .open_ended = open_ended_});
       CHECK(status.ok()) << status << directive.DebugString();
       if (directive.has_cut()) cuts_[session] = directive.cut().round();
     }
@@ -82,15 +84,21 @@ class Watch {
   }
 
   const Rank sharing_;
+  const bool open_ended_;
   std::map<SessionId, Round> cuts_;
   Coordinator::Phase phase_ = Coordinator::Phase::kGathering;
 };
 
-void PlayWith(const std::optional<BudgetDeskOptions>& budget, const uint8_t* data, size_t size) {
+void PlayWith(const std::optional<BudgetDeskOptions>& budget, bool open_ended, const uint8_t* data,
+              size_t size) {
   SteadyTime now{};
-  Coordinator coordinator({.own = Own(), .run_id = "run", .round_limit = kRounds, .budget = budget},
+  Coordinator coordinator({.own = Own(),
+                           .run_id = "run",
+                           .round_limit = kRounds,
+                           .budget = budget,
+                           .open_ended = open_ended},
                           now);
-  Watch watch(budget.has_value());
+  Watch watch(budget.has_value(), open_ended);
   Events events(data, size);
   for (int i = 0; events.more() && i < 1000; ++i) {
     const uint8_t event = events.Byte() % 6;
@@ -113,15 +121,15 @@ void PlayWith(const std::optional<BudgetDeskOptions>& budget, const uint8_t* dat
   }
 }
 
-// With rounds, and where nodes share a budget of gradients.
+// With rounds, as many as are known or not, and where nodes share a budget of gradients.
 FUZZ_TARGET(coordinator) {
-  PlayWith(std::nullopt, data, size);
+  for (const bool open_ended : {false, true}) PlayWith(std::nullopt, open_ended, data, size);
   PlayWith(BudgetDeskOptions{.nodes = kNodes,
                              .workers = kWorkers,
                              .rounds = kRounds,
                              .measured = [](Round round) { return round % 2 == 0; },
                              .evaluated = [](Round round) { return round % 4 == 0; }},
-           data, size);
+           /*open_ended=*/false, data, size);
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace {
 
 // `sharing` workers share a budget of gradients, if there are any; otherwise batches may grow up to
 // `largest_growth`.
-void PlayWith(Rank sharing, int64_t largest_growth, const uint8_t* data, size_t size) {
+void PlayWith(Rank sharing, int64_t largest_growth, bool open_ended, const uint8_t* data,
+              size_t size) {
   constexpr Rank kNodes = 3;
   constexpr Round kRounds = 100;
   SteadyTime now{};
@@ -20,7 +21,8 @@ void PlayWith(Rank sharing, int64_t largest_growth, const uint8_t* data, size_t 
                     .world_size = kNodes,
                     .rounds = kRounds,
                     .sharing = sharing,
-                    .largest_growth = largest_growth},
+                    .largest_growth = largest_growth,
+                    .open_ended = open_ended},
                    now);
   Round last_cut = 0;
   int64_t growth = 0;
@@ -44,6 +46,9 @@ void PlayWith(Rank sharing, int64_t largest_growth, const uint8_t* data, size_t 
       } else if (const auto cut = line.TakeCut()) {
         CHECK(*cut > last_cut && *cut <= kRounds);
         last_cut = *cut;
+      } else if (const auto decree = line.TakeDecree()) {
+        CHECK(decree->has_coast() && open_ended) << decree->DebugString();
+        CHECK(decree->coast().below() >= 0 && decree->coast().below() <= kRounds);
       } else {
         break;
       }
@@ -55,9 +60,9 @@ void PlayWith(Rank sharing, int64_t largest_growth, const uint8_t* data, size_t 
 }
 
 FUZZ_TARGET(directive) {
-  PlayWith(0, 0, data, size);
-  PlayWith(0, 8, data, size);
-  PlayWith(2, 0, data, size);
+  for (const bool open_ended : {false, true}) PlayWith(0, 0, open_ended, data, size);
+  PlayWith(0, 8, /*open_ended=*/false, data, size);
+  PlayWith(2, 0, /*open_ended=*/false, data, size);
 }
 
 }  // namespace

@@ -2,13 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <optional>
+
+#include "absl/strings/str_cat.h"
 
 namespace grapevine {
 namespace {
 
+constexpr Round kMostRounds = Round{1} << 32;
+
 TEST(Closing, ProgramsThatEndAlikeNeedOneRoundMore) {
-  Closing closing({0, 1, 2});
+  Closing closing({0, 1, 2}, kMostRounds);
   for (const Rank rank : {0, 1}) {
     EXPECT_TRUE(closing.OnSpent(rank, 50, false).ok());
     closing.OnProgress(2, 49, /*waits=*/true);
@@ -23,7 +28,7 @@ TEST(Closing, ProgramsThatEndAlikeNeedOneRoundMore) {
 }
 
 TEST(Closing, WhoHasMoreGradientsIsWaitedForWithoutAnEnd) {
-  Closing closing({0, 1});
+  Closing closing({0, 1}, kMostRounds);
   EXPECT_TRUE(closing.OnSpent(0, 10, false).ok());
   closing.OnProgress(1, 10, /*waits=*/false);
   EXPECT_EQ(closing.TakeCoast(), std::nullopt) << "it computes still";
@@ -40,7 +45,7 @@ TEST(Closing, WhoHasMoreGradientsIsWaitedForWithoutAnEnd) {
 }
 
 TEST(Closing, LeaveAheadIsBounded) {
-  Closing closing({0, 1});
+  Closing closing({0, 1}, kMostRounds);
   EXPECT_TRUE(closing.OnSpent(0, 1, false).ok());
   closing.OnProgress(1, 2, /*waits=*/false);
   closing.OnProgress(1, 1'000'000, /*waits=*/false);
@@ -48,7 +53,7 @@ TEST(Closing, LeaveAheadIsBounded) {
 }
 
 TEST(Closing, WhatAllAgreeUponIsNeeded) {
-  Closing closing({0, 1});
+  Closing closing({0, 1}, kMostRounds);
   EXPECT_TRUE(closing.OnSpent(0, 10, false).ok());
   closing.Need(10);
   EXPECT_EQ(closing.TakeCoast(), std::nullopt) << "it comes that far anyway";
@@ -57,7 +62,7 @@ TEST(Closing, WhatAllAgreeUponIsNeeded) {
 }
 
 TEST(Closing, WhoIsLostHasNoGradientsAndWhoComesInMayHaveSome) {
-  Closing closing({0, 1, 2});
+  Closing closing({0, 1, 2}, kMostRounds);
   EXPECT_TRUE(closing.OnSpent(0, 10, false).ok());
   EXPECT_TRUE(closing.OnSpent(2, 30, false).ok());
   closing.Lose(2);
@@ -69,14 +74,14 @@ TEST(Closing, WhoIsLostHasNoGradientsAndWhoComesInMayHaveSome) {
 }
 
 TEST(Closing, WhoComesInHearsWhatTheOthersHaveHeard) {
-  Closing closing({0, 1}, /*coasts=*/8);
+  Closing closing({0, 1}, kMostRounds, /*coasts=*/8);
   EXPECT_EQ(closing.TakeCoast(), 8) << "of those before, some may not have";
   closing.TakeIn(2);
   EXPECT_EQ(closing.TakeCoast(), 8);
 }
 
 TEST(Closing, OneMayEndItForAll) {
-  Closing closing({0, 1});
+  Closing closing({0, 1}, kMostRounds);
   EXPECT_TRUE(closing.OnSpent(0, 10, /*all=*/true).ok());
   EXPECT_TRUE(closing.ends_all());
   EXPECT_EQ(closing.TakeCoast(), 0) << "it is to be told at once";
@@ -85,11 +90,24 @@ TEST(Closing, OneMayEndItForAll) {
 }
 
 TEST(Closing, WhatCannotBeIsRefused) {
-  Closing closing({0, 1});
-  EXPECT_EQ(closing.OnSpent(5, 10, false).message(),
-            "has given 10 gradients, its last, where it is to give none");
-  EXPECT_EQ(closing.OnSpent(0, -1, false).message(),
-            "has given -1 gradients, its last, where it is to give some");
+  Closing closing({0, 1}, 100);
+  EXPECT_EQ(closing.OnSpent(5, 10, false).message(), "has given 10 gradients, its last, of none");
+  for (const Round gradients : {-1, 100}) {
+    EXPECT_EQ(closing.OnSpent(0, gradients, false).message(),
+              absl::StrCat("has given ", gradients, " gradients, its last, of fewer than 100"));
+  }
+}
+
+// Whatever heartbeats say.
+TEST(Closing, StaysWithinTheMostRoundsThereCanBe) {
+  Closing closing({0, 1}, 100);
+  EXPECT_TRUE(closing.OnSpent(0, 10, false).ok());
+  closing.OnProgress(1, std::numeric_limits<Round>::max(), /*waits=*/true);
+  EXPECT_EQ(closing.TakeCoast(), 99);
+  closing.OnProgress(1, std::numeric_limits<Round>::min(), /*waits=*/true);
+  EXPECT_EQ(closing.TakeCoast(), std::nullopt);
+  EXPECT_TRUE(closing.OnSpent(1, 99, false).ok());
+  EXPECT_EQ(closing.TakeRounds(), 100);
 }
 
 }  // namespace
