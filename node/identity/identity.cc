@@ -225,20 +225,20 @@ absl::StatusOr<std::vector<std::string>> ExpandSlurmNodelist(std::string_view li
 
 namespace {
 
-// A launcher's names for the same three variables.
+// A launcher's names for the same variables.
 struct LauncherVariables {
   const char* rank;
   const char* world_size;
   const char* local_rank;
+  // How many of the ranks run on this machine; none where the launcher says where rank 0 is.
+  const char* local_size = nullptr;
 };
 constexpr LauncherVariables kPlain = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};
 constexpr LauncherVariables kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-                                        "OMPI_COMM_WORLD_LOCAL_RANK"};
+                                        "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
 constexpr LauncherVariables kSlurm = {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"};
-constexpr LauncherVariables kPmi = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"};
+constexpr LauncherVariables kPmi = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
 constexpr const LauncherVariables* kLaunchers[] = {&kPlain, &kOpenMpi, &kSlurm, &kPmi};
-// How many of the ranks run on this machine.
-constexpr char kOpenMpiLocalSize[] = "OMPI_COMM_WORLD_LOCAL_SIZE";
 constexpr char kMasterAddress[] = "MASTER_ADDR";
 constexpr char kMasterPort[] = "MASTER_PORT";
 // The step's nodes, since it may use fewer than the job has.
@@ -451,15 +451,18 @@ class Resolver {
   }
 
   absl::Status FindLocalMaster() {
-    ASSIGN_OR_RETURN(std::optional<Sourced<int>> local, Number(kOpenMpiLocalSize));
-    const bool all_here =
-        launcher_ == &kOpenMpi && local && local->value == identity_.world_size.value;
+    const char* const local_size = launcher_ == nullptr ? nullptr : launcher_->local_size;
+    std::optional<Sourced<int>> local;
+    if (local_size != nullptr) {
+      ASSIGN_OR_RETURN(local, Number(local_size));
+    }
+    const bool all_here = local && local->value == identity_.world_size.value;
     if (!all_here && identity_.world_size.value > 1) {
       return UsageError(
           "where rank 0 listens is not known: set MASTER_ADDR (mpirun: -x MASTER_ADDR=HOST), or "
           "give --master-addr or --hostfile");
     }
-    identity_.master_host = {"127.0.0.1", all_here ? kOpenMpiLocalSize : kNobody};
+    identity_.master_host = {"127.0.0.1", all_here ? local_size : kNobody};
     return absl::OkStatus();
   }
 

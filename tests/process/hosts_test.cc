@@ -382,23 +382,7 @@ TEST_F(Launchers, VariablesOfOpenMpi) {
   StandIn("mpirun",
           "OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=8 "
           "OMPI_COMM_WORLD_LOCAL_RANK=$((rank % 2)) OMPI_COMM_WORLD_LOCAL_SIZE=2");
-  Start(1, "shared", Block("## mpirun", "sh"));
-  ExpectSuccess();
-  ExpectFiles("1");
-}
-
-TEST_F(Launchers, Mpirun) {
-  if (!Installed("mpirun")) GTEST_SKIP() << "mpirun is not installed";
-  folder_.Write("shared/hosts", Block("## mpirun", ""));
-  // In the place of ssh: AGENT HOST COMMAND...
-  const std::string agent = folder_.Write(
-      "bin/agent", "#!/bin/sh\nhost=$1; shift\nexec nsenter --target=\"$(cat " + folder_.path() +
-                       "/pid.${host#node})\" --net --mount --uts sh -c \"cd '$PWD'; $*\"\n");
-  fs::permissions(agent, fs::perms::owner_all);
-  Start(1, "shared", Block("## mpirun", "sh"),
-        {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-         {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-         {"OMPI_MCA_plm_rsh_agent", agent}});
+  Start(1, "shared", Block("## mpirun", "sh", 1));
   ExpectSuccess();
   ExpectFiles("1");
 }

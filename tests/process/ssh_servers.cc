@@ -18,7 +18,8 @@ void MakeKeys(const std::string& folder) {
   ASSERT_EQ(keygen.Await(), 0) << keygen.output();
   std::ofstream(folder + "/sshd_config")
       << "HostKey " << folder << "/host_key\nAuthorizedKeysFile " << folder
-      << "/user_key.pub\nStrictModes no\nUsePAM no\nPidFile none\n";
+      << "/user_key.pub\nStrictModes no\nUsePAM no\nPidFile none\nSetEnv PATH=" << folder
+      << "/bin:/usr/local/bin:/usr/bin:/bin\n";
   std::ofstream(folder + "/ssh_config")
       << "IdentityFile " << folder
       << "/user_key\nStrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n";

@@ -17,7 +17,7 @@ class SshServers {
   static bool Installed();
 
   // Starts a server on each of the hosts 1 to `count`; a failure fails the test. `folder` is for
-  // its files.
+  // its files; what is in its "bin" can be started by its name there.
   SshServers(const VirtualHosts& hosts, int count, const std::string& folder);
 
   // What starts a program on a host by its name, without a password: "ssh -F ...".

@@ -11,10 +11,12 @@ import re
 import subprocess
 import sys
 
-# Flags of other programs that the pages name: Bazel's, Slurm's, Podman's and TensorBoard's, and our scripts'.
+# Flags of other programs that the pages name: Bazel's, Slurm's, Open MPI's,
+# Podman's and TensorBoard's, and our scripts'.
 OTHERS = {"config", "jobs", "ntasks-per-node", "cpus-per-task", "requeue", "signal", "cifar10",
           "seconds", "attempts", "patience", "prefix", "destdir", "program", "library", "uninstall", "test",
-          "logdir", "full", "rm", "redirects", "standalone", "tee"}
+          "logdir", "full", "rm", "redirects", "standalone", "tee",
+          "allow-run-as-root", "oversubscribe", "mca", "enable-recovery", "bind-to"}
 
 # Not what a name is put together from: "--no-".
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?![\w-])")

@@ -77,6 +77,16 @@ TEST(Identity, OpenMpiAlsoInsideASlurmJob) {
   EXPECT_THAT(Text(Resolve(variables)), HasSubstr("mpirun: -x MASTER_ADDR=HOST"));
 }
 
+TEST(Identity, MpichOnOneMachineAndOnSeveral) {
+  Variables variables = {
+      {"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
+  EXPECT_EQ(Text(Resolve(variables)),
+            "1/2 local 1 at 127.0.0.1:29500 <PMI_RANK, PMI_SIZE, MPI_LOCALRANKID, "
+            "MPI_LOCALNRANKS, default>");
+  variables["MPI_LOCALNRANKS"] = "1";
+  EXPECT_THAT(Text(Resolve(variables)), HasSubstr("MASTER_ADDR"));
+}
+
 TEST(Identity, FlagsWinOverVariables) {
   const IdentityOptions options = {.rank = {{1, "--rank"}},
                                    .world_size = {{2, "--world-size"}},
