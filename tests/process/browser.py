@@ -100,8 +100,12 @@ class Browser:
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def open(self, url):
+        self.await_page(lambda: self.call("Page.navigate", url=url))
+
+    def await_page(self, act):
+        """Until what `act` leads to has been loaded."""
         self.events.clear()
-        self.call("Page.navigate", url=url)
+        act()
         while "Page.loadEventFired" not in self.events:
             self.receive()
 
@@ -116,7 +120,12 @@ class Browser:
     def press(self, key, code=0):
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key,
-                      windowsVirtualKeyCode=code, text=" " if key == " " else "")
+                      windowsVirtualKeyCode=code, text={" ": " ", "Enter": "\r"}.get(key, ""))
+
+    def type(self, selector, text):
+        """Into the field that this selector of CSS finds."""
+        self.value(f"document.querySelector({selector!r}).focus()")
+        self.call("Input.insertText", text=text)
 
     def screenshot(self, path):
         height = self.value("document.documentElement.scrollHeight")

@@ -39,7 +39,9 @@
       .filter(function (place) { return place >= 0; });
     // From the beginning of a word, some words before.
     const begin = places.length ? lower.lastIndexOf(" ", Math.max(0, places[0] - kExcerpt / 3)) + 1 : 0;
-    const shown = text.substring(begin, begin + kExcerpt);
+    const whole = text.length <= begin + kExcerpt;
+    const end = whole ? text.length : Math.max(begin, text.lastIndexOf(" ", begin + kExcerpt));
+    const shown = (begin ? "… " : "") + text.substring(begin, end) + (whole ? "" : " …");
     const paragraph = document.createElement("p");
     const pattern = new RegExp("(" + words.map(function (word) {
       return word.replace(/[^\p{L}\p{N}_]/gu, "\\$&");
