@@ -66,25 +66,42 @@ class RemoteLaunch : public SshHosts {
   }
 };
 
-TEST_F(RemoteLaunch, AsThePageSays) {
-  const std::vector<std::string> blocks =
-      Blocks("docs/cluster.md", "## From one host, over ssh", "sh");
-  ASSERT_THAT(blocks, SizeIs(1));
-  const std::vector<HostCommand> commands = Commands(blocks.front());
-  ASSERT_THAT(commands, SizeIs(1));
-  folder_.Write("work/experiment.textproto",
-                Blocks("docs/cluster.md", "## By hand", "textproto").front());
-  const auto train = OnHost(1, "SECURITY=--insecure\n" + commands.front().command,
-                            {{"GRAPEVINE_MODEL", "softmax"},
-                             {"GRAPEVINE_DATA", "synthetic:train=512:test=200"},
-                             {"GRAPEVINE_EPOCHS", "0.5"}});
-  EXPECT_EQ(train->Await(), 0) << train->output();
-  EXPECT_THAT(train->output(), HasSubstr("test accuracy of the averaged model"));
-  for (int rank = 0; rank < kHosts; ++rank) {
-    EXPECT_TRUE(
-        fs::exists(folder_.File("work/run/node-" + std::to_string(rank) + "/model.safetensors")));
+// On four hosts, by the commands of the page.
+class PageOnFourHosts : public RemoteLaunch {
+ protected:
+  std::string Block(const std::string& heading, size_t index) {
+    const std::vector<std::string> blocks = Blocks("docs/cluster.md", heading, "sh");
+    return index < blocks.size() ? blocks[index] : "there is no such block";
   }
-  ExpectNobodyIsLeft();
+
+  // With what the page has for $SECURITY.
+  void ExpectRuns(const std::string& security) {
+    const std::vector<HostCommand> commands = Commands(Block("## From one host, over ssh", 0));
+    ASSERT_THAT(commands, SizeIs(1));
+    folder_.Write("work/experiment.textproto",
+                  Blocks("docs/cluster.md", "## By hand", "textproto").front());
+    const auto train = OnHost(1, security + "\n" + commands.front().command,
+                              {{"GRAPEVINE_MODEL", "softmax"},
+                               {"GRAPEVINE_DATA", "synthetic:train=512:test=200"},
+                               {"GRAPEVINE_EPOCHS", "0.5"}});
+    EXPECT_EQ(train->Await(), 0) << train->output();
+    EXPECT_THAT(train->output(), HasSubstr("test accuracy of the averaged model"));
+    for (int rank = 0; rank < kHosts; ++rank) {
+      EXPECT_TRUE(
+          fs::exists(folder_.File("work/run/node-" + std::to_string(rank) + "/model.safetensors")));
+    }
+    ExpectNobodyIsLeft();
+  }
+};
+
+TEST_F(PageOnFourHosts, OnATrustedNetwork) { ExpectRuns("SECURITY=--insecure"); }
+
+// A token, and a certificate for each rank.
+TEST_F(PageOnFourHosts, WithTls) {
+  fs::create_directory_symlink(fs::absolute("tools"), folder_.File("work/tools"));
+  const auto make = OnHost(1, Block("## Who may join: the token", 0) + Block("## TLS", 2));
+  ASSERT_EQ(make->Await(), 0) << make->output();
+  ExpectRuns(Block("## TLS", 3));
 }
 
 TEST_F(RemoteLaunch, SeveralOnAHostHaveTheBitsOfOneMachine) {

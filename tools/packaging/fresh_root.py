@@ -62,8 +62,9 @@ def hooks(package):
     prepare = [f'mkdir "$1/packages" && cp {shlex.quote(str(package))} "$1/packages/"']
     install = [f'chroot "$1" sh -c {shlex.quote(command)}'
                for command in installing_commands(CONTAINERFILE.read_text())]
-    user = ["chroot \"$1\" runuser -u grapevine -- bash -s < " + shlex.quote(str(TRIAL))]
-    return prepare + install + user
+    user = "chroot \"$1\" runuser -u grapevine -- bash -s {} < " + shlex.quote(str(TRIAL))
+    numpy = 'chroot "$1" sh -c "apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-numpy"'
+    return [*prepare, *install, user.format(""), numpy, user.format("python")]
 
 
 def test(package):
