@@ -79,6 +79,12 @@ absl::Status CheckOfOthers(const Config& config) {
                                    ": is about gradients that Grapevine computes; here another "
                                    "program does"));
   }
+  if (config.dashboard() != Config().dashboard()) {
+    return UsageError(absl::StrCat(
+        "--dashboard=", config.dashboard(),
+        ": only grapevine train and grapevine node serve the page of a run; `grapevine report RUN "
+        "-o page.html` makes it of any, also while it goes on"));
+  }
   return absl::OkStatus();
 }
 
