@@ -21,6 +21,7 @@
 #include "node/discovery/discovery.h"
 #include "run/config/config_field.h"
 #include "run/config/config_resolve.h"
+#include "run/records/revision.h"
 #include "system/file_descriptor.h"
 
 namespace grapevine {
@@ -28,6 +29,15 @@ namespace {
 
 constexpr size_t kMaxShown = 100;
 constexpr char kAbandoned[] = "the program that computed its gradients has left the run";
+
+// Readers of a run's directory take one with a simulated network for simulated.
+void CompleteForRecords(Config* config) {
+  for (const ConfigField* field : ConfigFields()) {
+    if (InfoOf(*field).section() == SIMULATION) ClearField(*field, config);
+  }
+  config->set_version(Version());
+  config->set_revision(Revision());
+}
 
 absl::StatusOr<ResolvedConfig> Resolve(std::map<std::string, std::string> settings) {
   ConfigSources sources{.environment = ConfigEnvironment()};
@@ -40,7 +50,9 @@ absl::StatusOr<ResolvedConfig> Resolve(std::map<std::string, std::string> settin
   }
   settings["model"] = kOutsideModel;
   sources.flags = std::move(settings);
-  return ResolveConfig(sources);
+  absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(sources);
+  if (resolved.ok()) CompleteForRecords(&resolved->config);
+  return resolved;
 }
 
 // Whoever does not say how long the run is says when it ends.

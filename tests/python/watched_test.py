@@ -121,6 +121,7 @@ class WatchedTest(unittest.TestCase):
         tab.open(page.as_uri())
         self.assertGreaterEqual(tab.value("document.querySelectorAll('#learning .curve').length"), 1)
         self.assertEqual(tab.value("document.querySelectorAll('#graph circle.ground').length"), NODES)
+        self.assertRegex(tab.value("document.body.textContent"), r"Real, not finished: .* Grapevine \d")
         self.assertEqual(tab.complaints, [])
         self.assertEqual(tab.requests, [page.as_uri()])
         if "TEST_UNDECLARED_OUTPUTS_DIR" in os.environ:
