@@ -28,6 +28,9 @@ absl::StatusOr<RecordedRun> ReadRun(const std::string& path);
 // machine, or in a simulation without learning) are omitted. Errors as ReadRun's.
 absl::StatusOr<std::vector<NodeMetrics>> ReadLastOfNodes(const RecordedRun& run);
 
+// More nodes than a run has that leaves files of each.
+inline constexpr int kMostNodeFiles = 10'000;
+
 // The lines of one node's own metrics; none if it left none here. Errors as ReadRun's.
 absl::StatusOr<std::vector<NodeMetrics>> ReadNode(const RecordedRun& run, int rank);
 

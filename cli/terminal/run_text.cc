@@ -1,7 +1,9 @@
 #include "cli/terminal/run_text.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -137,23 +139,42 @@ std::string Opening(const Experiment& experiment) {
   return text;
 }
 
+namespace {
+
+// "who waited longest for whom: rank 3 for rank 7, 12.1 s; ..."
+std::string LongestWaitsText(const Summary& summary) {
+  constexpr size_t kShown = 3;
+  if (!summary.longest_waits || summary.longest_waits->empty()) return "";
+  std::string text;
+  for (const PeerWait& wait :
+       std::span(*summary.longest_waits).first(std::min(kShown, summary.longest_waits->size()))) {
+    absl::StrAppendFormat(&text, "%s rank %d for rank %d, %s", text.empty() ? ":" : ";", wait.rank,
+                          wait.peer, HumanDuration(wait.seconds));
+  }
+  return absl::StrCat("who waited longest for whom", text, "\n");
+}
+
+std::string SlowestNodeText(const Summary& summary) {
+  if (!summary.slowest_node) return "";
+  const StepMeans& steps = *summary.steps;
+  const StepMeans& slowest = summary.slowest_node->steps;
+  const double work = slowest.mean_s - slowest.wait_s;
+  if (!(work > 0)) return "";
+  return absl::StrFormat(
+      "the slowest node is rank %d: %s of work in a step (gradient %s, mixing %s), %s on average "
+      "of all\n",
+      summary.slowest_node->rank, HumanDuration(work), HumanDuration(slowest.gradient_s),
+      HumanDuration(slowest.mix_s), HumanDuration(steps.mean_s - steps.wait_s));
+}
+
+}  // namespace
+
 std::string StepsText(const Summary& summary) {
   if (!summary.steps) return "";
   const StepMeans& steps = *summary.steps;
-  std::string text =
-      absl::StrCat("a step takes ", HumanDuration(steps.mean_s), " on average\n",
-                   StepSharesText(steps.mean_s, steps.gradient_s, steps.mix_s, steps.wait_s));
-  if (!summary.slowest_node) return text;
-  const StepMeans& slowest = summary.slowest_node->steps;
-  const double work = slowest.mean_s - slowest.wait_s;
-  if (!(work > 0)) return text;
-  absl::StrAppendFormat(&text,
-                        "the slowest node is rank %d: %s of work in a step (gradient %s, mixing "
-                        "%s), %s on average of all\n",
-                        summary.slowest_node->rank, HumanDuration(work),
-                        HumanDuration(slowest.gradient_s), HumanDuration(slowest.mix_s),
-                        HumanDuration(steps.mean_s - steps.wait_s));
-  return text;
+  return absl::StrCat("a step takes ", HumanDuration(steps.mean_s), " on average\n",
+                      StepSharesText(steps.mean_s, steps.gradient_s, steps.mix_s, steps.wait_s),
+                      SlowestNodeText(summary), LongestWaitsText(summary));
 }
 
 absl::StatusOr<std::string> Closing(const Config& config, const std::string& run) {

@@ -17,8 +17,8 @@ namespace grapevine {
 // if any; before them, whether and when a target was met.
 std::string Conclusion(const Summary& summary);
 
-// Where the time of a step of real nodes went, on average, and which node is the slowest, as lines;
-// nothing where the summary does not say.
+// Where the time of a step of real nodes went, on average, which node is the slowest, and who
+// waited longest for whom, as lines; nothing where the summary does not say.
 std::string StepsText(const Summary& summary);
 
 // Nodes, graph, algorithm, model and length of the run, as lines.

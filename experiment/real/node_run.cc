@@ -25,6 +25,7 @@
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/checkpoint/checkpoint_files.h"
 #include "run/config/config_field.h"
+#include "run/records/awaited_peers.h"
 #include "run/records/event_file.h"
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
@@ -157,6 +158,14 @@ control::StepSums ToReport(const StepSums& steps) {
   report.set_mix_s(steps.mix_s);
   report.set_wait_s(steps.wait_s);
   return report;
+}
+
+void AddWaits(const AwaitedPeers& awaited, control::NodeMetrics* report) {
+  for (const AwaitedPeers::Wait& wait : awaited.Longest()) {
+    control::PeerWait& told = *report->add_waits();
+    told.set_peer(wait.peer);
+    told.set_time_ns(wait.time.count());
+  }
 }
 
 }  // namespace
@@ -710,6 +719,7 @@ absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
     work_.AddGradient(report.loss, passes, report.gradient, report.noise, report.norms);
   }
   work_.mix += report.mix;
+  if (report.awaited) work_.awaited.Add(*report.awaited, report.waited);
   work_.time += report.time;
   telemetry_.OnRound(report.completed, report.time);
   recording_->OnRound(report);
@@ -745,6 +755,7 @@ absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
     noise.set_gradients(work.noise.gradients);
   }
   if (work.gradients > 0) *report.mutable_steps() = ToReport(StepsOf(work, metrics));
+  if (objective_) AddWaits(work.awaited, &report);
   if (evaluator_) {
     if (!std::isnan(work.loss_sum)) {
       report.set_train_loss_sum(work.loss_sum * static_cast<double>(batch));
@@ -872,6 +883,7 @@ absl::Status NodeRun::WriteSummary() {
   summary.local_test_accuracy = collector_->local_test_accuracy();
   summary.server_links = collector_->server_links();
   AddSteps(collector_->steps(), &summary);
+  AddLongestWaits(collector_->waits(), &summary);
   if (const std::vector<NodeTotals> totals = collector_->totals(); !totals.empty()) {
     AddTotals(totals, experiment_->workers(), &summary);
   }

@@ -64,7 +64,7 @@ void SimulatedNodeMetrics::OnArithmetic(Rank rank, Nanoseconds begin, Nanosecond
 }
 
 void SimulatedNodeMetrics::OnCut(const CutTimes& cut, int64_t bytes_sent,
-                                 const Staleness& staleness) {
+                                 const Staleness& staleness, StepStatistics* statistics) {
   Node& node = nodes_[cut.rank];
   const int64_t bytes_received = node.bytes_received.Before(cut.completed);
   if (!course_->Measured(cut.round)) return;
@@ -73,6 +73,7 @@ void SimulatedNodeMetrics::OnCut(const CutTimes& cut, int64_t bytes_sent,
   const bool shares_budget = !experiment_->has_rounds();
   if (shares_budget) node.ledger.Add(nanoseconds(cut.now), &work);
   if (!experiment_->problem().learns()) return;
+  work.awaited = statistics->TakeWaits(cut.rank);
   NodeMetrics metrics = MeasureNode(course_->At(cut.round), nanoseconds(cut.now), work,
                                     experiment_->config().batch(), /*learns=*/true);
   if (shares_budget) node.ledger.Describe(work, staleness, &metrics);
@@ -331,7 +332,8 @@ void SimulatedRun::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
 
 absl::Status SimulatedRun::OnCut(const CutTimes& cut, Vec model) {
   if (node_metrics_) {
-    node_metrics_->OnCut(cut, BytesSent(cut.rank), simulation_->staleness(cut.rank));
+    node_metrics_->OnCut(cut, BytesSent(cut.rank), simulation_->staleness(cut.rank),
+                         statistics_.get());
   }
   if (cut.rank >= measured_nodes()) return absl::OkStatus();  // a server: it has no model
   return collector_->OnBoundary(cut.rank, cut.round, cut.now, BytesSent(cut.rank),
@@ -437,6 +439,7 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
     RETURN_IF_ERROR(node_metrics_->Write(options_.run_directory));
   }
   summary.server_links = LinksOfServers();
+  AddLongestWaits(statistics_->waits(), &summary);
   if (!experiment_->has_rounds()) AddTotals(Totals(), workers_, &summary);
   if (trace_) {
     RETURN_IF_ERROR(trace_->Finish());

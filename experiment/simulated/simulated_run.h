@@ -59,7 +59,9 @@ class SimulatedNodeMetrics {
   void OnGradient(const GradientTimes& gradient);
   void OnMessage(const MessageTimes& message);
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end);
-  void OnCut(const CutTimes& cut, int64_t bytes_sent, const Staleness& staleness);
+  // Takes the node's waits from `statistics` for each line.
+  void OnCut(const CutTimes& cut, int64_t bytes_sent, const Staleness& staleness,
+             StepStatistics* statistics);
 
   // In the rounds before `completed`, which ascends.
   int64_t BytesReceived(Rank rank, Round completed) {

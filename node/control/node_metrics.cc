@@ -15,6 +15,18 @@
 
 namespace grapevine {
 
+namespace {
+
+void AddEarlierWait(const control::PeerWait& earlier, control::NodeMetrics* report) {
+  auto& waits = *report->mutable_waits();
+  const auto found = std::ranges::find(waits, earlier.peer(), &control::PeerWait::peer);
+  control::PeerWait* const sum = found == waits.end() ? waits.Add() : &*found;
+  sum->set_peer(earlier.peer());
+  sum->set_time_ns(sum->time_ns() + earlier.time_ns());
+}
+
+}  // namespace
+
 void AddEarlier(const control::NodeMetrics& earlier, control::NodeMetrics* report) {
   report->set_samples(report->samples() + earlier.samples());
   if (earlier.has_steps()) {
@@ -25,6 +37,7 @@ void AddEarlier(const control::NodeMetrics& earlier, control::NodeMetrics* repor
     sum.set_mix_s(sum.mix_s() + earlier.steps().mix_s());
     sum.set_wait_s(sum.wait_s() + earlier.steps().wait_s());
   }
+  for (const control::PeerWait& wait : earlier.waits()) AddEarlierWait(wait, report);
   if (earlier.has_noise()) {
     control::GradientNoise& sum = *report->mutable_noise();
     sum.set_variance(sum.variance() + earlier.noise().variance());
@@ -151,6 +164,24 @@ absl::Status AddStepsOf(Rank rank, const control::StepSums& report, StepSums* su
       absl::StrCat("rank ", rank, " reported steps that cannot be: ", report.ShortDebugString()));
 }
 
+// Likewise for whom it has waited, in a run of so many nodes.
+absl::Status AddWaitsOf(Rank rank, const control::NodeMetrics& report, Rank nodes,
+                        AwaitedPeers* sums) {
+  std::set<Rank> peers;
+  for (const control::PeerWait& wait : report.waits()) {
+    const Rank peer = wait.peer();
+    if (peer < 0 || peer >= nodes || peer == rank || !peers.insert(peer).second ||
+        wait.time_ns() < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "rank ", rank, " reported a wait that cannot be: ", wait.ShortDebugString()));
+    }
+  }
+  for (const control::PeerWait& wait : report.waits()) {
+    sums->Add(wait.peer(), std::chrono::nanoseconds(wait.time_ns()));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<NodeTotals> TotalsOf(Rank rank, const control::NodeTotals& report) {
   if (!CanBe(report.gradients()) || !CanBe(report.computing_s()) || !CanBe(report.time_s()) ||
       !CanBe(report.applied()) || !CanBe(report.staleness_mean()) ||
@@ -235,11 +266,13 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
     RETURN_IF_ERROR(MakeRoom());
   }
   if (report.has_steps()) RETURN_IF_ERROR(AddStepsOf(rank, report.steps(), &steps_[rank]));
+  RETURN_IF_ERROR(AddWaitsOf(rank, report, options_.size, &waits_[rank]));
   last_[rank] = report.round();
   NoteCount(rank, report.bytes_sent());
   control::NodeMetrics& kept = open_[report.round()].reports[rank];
   kept = report;
   kept.clear_steps();  // they are counted
+  kept.clear_waits();
   if (const auto carried = carried_.extract(rank)) AddEarlier(carried.mapped(), &kept);
   EmitComplete();
   return absl::OkStatus();
@@ -416,6 +449,11 @@ std::optional<ServerLinks> MetricsCollector::server_links() const {
 std::map<int64_t, StepSums> MetricsCollector::steps() const {
   MutexLock lock(mutex_);
   return steps_;
+}
+
+std::map<int64_t, AwaitedPeers> MetricsCollector::waits() const {
+  MutexLock lock(mutex_);
+  return waits_;
 }
 
 std::vector<NodeTotals> MetricsCollector::totals() const {

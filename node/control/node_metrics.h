@@ -17,15 +17,16 @@
 #include "absl/status/status.h"
 #include "base/ids.h"
 #include "node/control/control.pb.h"
+#include "run/records/awaited_peers.h"
 #include "run/records/measurement.h"
 #include "run/records/metrics.h"
 #include "system/mutex.h"
 
 namespace grapevine {
 
-// Adds the losses, samples, noise and steps of an earlier report of the same node. They are sums
-// over the rounds since the last report, so a report that is not used by itself is added to the
-// next one. Pure.
+// Adds the losses, samples, noise, steps and waits of an earlier report of the same node. They are
+// sums over the rounds since the last report, so a report that is not used by itself is added to
+// the next one. Pure.
 void AddEarlier(const control::NodeMetrics& earlier, control::NodeMetrics* report);
 
 // Tells rank 0 what a node measures, and loses none of it when rank 0 is slow.
@@ -123,6 +124,8 @@ class MetricsCollector {
   std::optional<ServerLinks> server_links() const;
   // By rank, what each has reported here, also of processes that are lost.
   std::map<int64_t, StepSums> steps() const;
+  // Likewise, for whom each has waited.
+  std::map<int64_t, AwaitedPeers> waits() const;
   // By rank, once all nodes have reported them; else empty.
   std::vector<NodeTotals> totals() const;
 
@@ -187,6 +190,7 @@ class MetricsCollector {
   std::optional<ServerLinks> server_links_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, double> local_accuracy_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, StepSums> steps_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, AwaitedPeers> waits_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, NodeTotals> totals_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -45,6 +45,8 @@ class NodeExchange {
   SendId OnDeclined(Rank to, Tag tag) { return OnSent(to, tag); }
   // Likewise for a message that was posted for. An error refuses its numbers.
   absl::Status OnReceived(Rank from, Tag tag);
+  // For which round it was posted for, until the algorithm sees it.
+  Round RoundOf(Rank from, Tag tag) const { return posted_.at({from, tag}).round; }
   void OnLost(Rank from, Tag tag) { data_path_->Lost(from, tag); }
 
   // Whether the algorithm, whose next event this is, may see it: not an offer that it has posted

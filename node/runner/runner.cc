@@ -117,6 +117,7 @@ absl::Status Runner::Begin() {
   boundary_ = options_.now();
   if (options_.trace != nullptr) options_.trace->Start(boundary_);
   begin_ = dialled_ = BeginRound();
+  step_.Begin(begin_, boundary_.time_since_epoch());
   if (views_.empty()) {
     transport_->Dial(assembly_->Peers());
     DialAhead();
@@ -236,6 +237,8 @@ absl::Status Runner::On(const Received& message) {
   if (ModelAssembly::IsItsOwn(message.tag)) return assembly_->OnReceived(message);
   const absl::Status numbers = exchange_->OnReceived(message.from, message.tag);
   if (!numbers.ok()) return InRound(numbers);
+  step_.OnMessage(message.from, exchange_->RoundOf(message.from, message.tag),
+                  options_.now().time_since_epoch());
   held_.push_back(message);
   return absl::OkStatus();
 }
@@ -288,6 +291,7 @@ absl::Status Runner::On(const GradientResult& result) {
   report_.noise = result.noise;
   report_.norms = result.norms;
   report_.gradient = result.end - result.begin;
+  step_.OnGradient(result.begin.time_since_epoch(), result.end.time_since_epoch());
   if (options_.trace != nullptr) {
     options_.trace->EndGradient(result.round, result.begin, result.end);
   }
@@ -430,6 +434,8 @@ absl::Status Runner::AdvanceReductions() {
 // Not as soon as the limit moves: events held back from before that may still end in a rest
 // at the old limit.
 void Runner::LeaveRest() {
+  // It was for rank 0, or for the end, and for no neighbour.
+  if (resting_) step_.Pause(options_.now() - rested_);
   resting_ = false;
   rest_ = {};
 }
@@ -488,6 +494,7 @@ void Runner::DialMembers(const View& view) {
 
 void Runner::OnPass(Clock::time_point begin, Clock::time_point end, int64_t bytes) {
   report_.mix += end - begin;
+  step_.OnArithmetic(end - begin);
   report_.mix_bytes += bytes;
   if (options_.trace != nullptr) options_.trace->Mix(begin, end);
 }
@@ -692,6 +699,9 @@ void Runner::Boundary(Round completed, Vec model) {
   if (options_.trace != nullptr) options_.trace->EndStep(completed - 1, now);
   report_.completed = completed;
   report_.time = now - std::exchange(boundary_, now);
+  const StepAccount::Step step = step_.End(completed, now.time_since_epoch());
+  report_.awaited = step.awaited;
+  report_.waited = step.wait;
   observed_.Update(observer_->OnRound(report_, BoundaryModel(data_path_.get(), model)));
   report_.mix = {};
   report_.mix_bytes = 0;
@@ -754,6 +764,7 @@ void Runner::ReportSteps(Round steps) {
 
 void Runner::Rest(Vec model) {
   resting_ = true;
+  rested_ = options_.now();
   rest_ = model;
   if (!options_.shares_budget) return;
   TakeDueCuts(algorithm_->round() + 1, model);

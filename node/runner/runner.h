@@ -40,6 +40,7 @@
 #include "node/transport/transport.h"
 #include "optim/optimizer.h"
 #include "run/checkpoint/node_state.h"
+#include "run/records/step_account.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -54,6 +55,9 @@ struct RoundReport {
   std::chrono::nanoseconds gradient{};  // on the gradient thread, in parallel
   std::chrono::nanoseconds mix{};       // of the passes over vectors that have ended
   int64_t mix_bytes = 0;                // that they read and wrote
+  // For whom it only waited, if it was for anybody (run/records/step_account.h), and how long.
+  std::optional<Rank> awaited;
+  std::chrono::nanoseconds waited{};
 };
 
 // What a node has sent and received when it is measured: payload of the algorithm's messages, of
@@ -376,6 +380,8 @@ class Runner final : public TransportSink, private Host {
   Round dialled_ = 0;
   RoundReport report_;          // of the current round
   Clock::time_point boundary_;  // when it began
+  StepAccount step_;            // likewise of it
+  Clock::time_point rested_;    // since when, while it rests
   Staleness staleness_;
   std::optional<Rank> lost_peer_;
   absl::Status status_;    // of a request, except those to data_path_ and exchange_

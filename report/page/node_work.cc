@@ -10,9 +10,6 @@
 namespace grapevine {
 namespace {
 
-// More files than a run has that leaves them.
-constexpr int kMostNodes = 10'000;
-
 NodeWorkTimes SumOf(Rank rank, const std::vector<NodeMetrics>& lines) {
   NodeWorkTimes times{.rank = rank};
   for (const NodeMetrics& line : lines) {
@@ -41,7 +38,7 @@ absl::StatusOr<std::vector<NodeWorkTimes>> ReadNodeWork(const RecordedRun& run) 
   ASSIGN_OR_RETURN(const std::optional<RecordedStatistics> recorded, ReadStatisticsIfAny(run.path));
   if (recorded && !recorded->statistics.listed.empty()) return Listed(recorded->statistics);
   std::vector<NodeWorkTimes> nodes;
-  for (Rank rank = 0; rank < std::min(run.config.nodes(), kMostNodes); ++rank) {
+  for (Rank rank = 0; rank < std::min(run.config.nodes(), kMostNodeFiles); ++rank) {
     ASSIGN_OR_RETURN(const std::vector<NodeMetrics> lines, ReadNode(run, rank));
     if (!lines.empty()) nodes.push_back(SumOf(rank, lines));
   }

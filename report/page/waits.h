@@ -17,9 +17,9 @@ struct Waits {
   std::string source;  // for the reader: which file says so, and how much of the run it covers
 };
 
-// Of a simulated run from its statistics.json, else from its trace.json. kInput, with a sentence
-// about the flag that records it, where there is neither; with the file and what is wrong, where
-// one is broken.
+// Of a simulated run from its statistics.json; else from its trace.json; where there is none, from
+// the nodes' own metrics and the summary. kInput, with a sentence about the flag that records it,
+// where none says it; with the file and what is wrong, where one is broken.
 absl::StatusOr<Waits> ReadWaits(const RecordedRun& run);
 
 }  // namespace grapevine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "base/units.h"
@@ -52,6 +53,7 @@ NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds tim
                       .learning_rate = point.learning_rate,
                       .mix_s = InSeconds(work.mix),
                       .wait_s = std::max(0.0, seconds - InSeconds(work.gradient + work.mix))};
+  metrics.waited_for = InSeconds(work.awaited);
   if (work.gradients == 0) return metrics;
   if (learns && !std::isnan(work.loss_sum)) metrics.train_loss = Mean(work.loss_sum, work.passes);
   AddNoise(work.noise, &metrics);
@@ -110,6 +112,26 @@ void AddSteps(const std::map<int64_t, StepSums>& nodes, Summary* summary) {
   if (!slowest) return;
   summary->steps = MeansOf(all);
   if (all.count > slowest->steps.count) summary->slowest_node = slowest;
+}
+
+std::vector<WaitedFor> InSeconds(const AwaitedPeers& awaited) {
+  std::vector<WaitedFor> waits;
+  for (const AwaitedPeers::Wait& wait : awaited.Longest()) {
+    waits.push_back({wait.peer, InSeconds(wait.time)});
+  }
+  return waits;
+}
+
+void AddLongestWaits(const std::map<int64_t, AwaitedPeers>& nodes, Summary* summary) {
+  std::vector<PeerWait>& all = summary->longest_waits.emplace();
+  for (const auto& [rank, awaited] : nodes) {
+    for (const WaitedFor& wait : InSeconds(awaited)) {
+      all.push_back({.rank = rank, .peer = wait.rank, .seconds = wait.seconds});
+    }
+  }
+  // By rank and peer among equals.
+  std::ranges::stable_sort(all, std::greater(), &PeerWait::seconds);
+  if (all.size() > Summary::kMostLongestWaits) all.resize(Summary::kMostLongestWaits);
 }
 
 void RunMeter::Resume(std::span<const RunMetrics> measured, double time_s) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/gradient.h"
+#include "run/records/awaited_peers.h"
 #include "run/records/metrics.h"
 
 namespace grapevine {
@@ -33,6 +34,7 @@ struct NodeWork {
   std::chrono::nanoseconds gradient{};
   std::chrono::nanoseconds mix{};
   std::chrono::nanoseconds time{};  // from boundary to boundary
+  AwaitedPeers awaited;
 
   // `loss` is the mean over so many passes.
   void AddGradient(double loss, int64_t count, std::chrono::nanoseconds took,
@@ -82,6 +84,12 @@ StepSums StepsOf(const NodeWork& work, const NodeMetrics& line);
 // Adds the means of what each of these ranks did in all, and which of several is the slowest;
 // nothing where there are no steps.
 void AddSteps(const std::map<int64_t, StepSums>& nodes, Summary* summary);
+
+// For whom a node waited, longest first.
+std::vector<WaitedFor> InSeconds(const AwaitedPeers& awaited);
+
+// Adds the longest waits of all, of these ranks.
+void AddLongestWaits(const std::map<int64_t, AwaitedPeers>& nodes, Summary* summary);
 
 // What all nodes did since the last measurement of the run.
 struct RunWork {

@@ -54,6 +54,7 @@ constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
   visit("staleness", record.staleness);
 };
 
+constexpr char kWaitedFor[] = "waited_for";
 constexpr char kNorms[] = "norms";
 
 constexpr auto kNormsMembers = [](auto& record, auto&& visit) {
@@ -68,6 +69,7 @@ constexpr char kGradients[] = "gradients";
 constexpr char kIdle[] = "idle_s";
 constexpr char kSteps[] = "steps";
 constexpr char kSlowestNode[] = "slowest_node";
+constexpr char kLongestWaits[] = "longest_waits";
 constexpr char kBatchGrowth[] = "batch_growth";
 constexpr char kServerLinks[] = "server_links";
 constexpr char kTarget[] = "target";
@@ -88,6 +90,12 @@ constexpr auto kStepMeansMembers = [](auto& record, auto&& visit) {
 constexpr auto kSlowestNodeMembers = [](auto& record, auto&& visit) {
   visit("rank", record.rank);
   kStepMeansMembers(record.steps, visit);
+};
+
+constexpr auto kPeerWaitMembers = [](auto& record, auto&& visit) {
+  visit("rank", record.rank);
+  visit("peer", record.peer);
+  visit("seconds", record.seconds);
 };
 
 constexpr auto kBatchGrowthMembers = [](auto& record, auto&& visit) {
@@ -164,19 +172,40 @@ nlohmann::ordered_json NormsToJson(const std::vector<TensorNorms>& norms) {
   return list;
 }
 
-// Far more tensors than a network has.
-constexpr size_t kMaxTensors = 1 << 16;
+template <typename Record, typename Members>
+nlohmann::ordered_json ListToJson(const std::vector<Record>& records, const Members& members) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Record& record : records) list.push_back(ToJson(record, members));
+  return list;
+}
 
-absl::StatusOr<std::vector<TensorNorms>> NormsFromJson(const nlohmann::json& list) {
-  std::vector<TensorNorms> norms;
-  if (!list.is_array() || list.size() > kMaxTensors) {
-    return absl::InvalidArgumentError("is no list of tensors");
+// Far more than the tensors of a network, or the neighbours of a node.
+constexpr size_t kMaxRecords = 1 << 16;
+
+template <typename Record, typename Members>
+absl::StatusOr<std::vector<Record>> ListFromJson(const nlohmann::json& list,
+                                                 const Members& members) {
+  std::vector<Record> records;
+  if (!list.is_array() || list.size() > kMaxRecords) {
+    return absl::InvalidArgumentError("is no list of objects");
   }
-  for (const nlohmann::json& tensor : list) {
-    ASSIGN_OR_RETURN(TensorNorms read, FromJson<TensorNorms>(tensor, kNormsMembers));
-    norms.push_back(std::move(read));
+  for (const nlohmann::json& entry : list) {
+    ASSIGN_OR_RETURN(Record record, FromJson<Record>(entry, members));
+    records.push_back(std::move(record));
   }
-  return norms;
+  return records;
+}
+
+// The list of objects under `name`, if there is one.
+template <typename Record, typename Members>
+absl::Status ReadList(const nlohmann::json& json, const char* name, const Members& members,
+                      std::optional<std::vector<Record>>* records) {
+  const auto found = json.find(name);
+  if (found == json.end() || found->is_null()) return absl::OkStatus();
+  absl::StatusOr<std::vector<Record>> read = ListFromJson<Record>(*found, members);
+  if (!read.ok()) return InMember(name, read.status());
+  *records = *std::move(read);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -200,6 +229,7 @@ std::string ToJsonLine(const RunMetrics& metrics) { return Dump(ToJson(metrics, 
 
 std::string ToJsonLine(const NodeMetrics& metrics) {
   nlohmann::ordered_json json = ToJson(metrics, kNodeMembers);
+  if (metrics.waited_for) json[kWaitedFor] = ListToJson(*metrics.waited_for, kWaitedForMembers);
   if (!metrics.norms.empty()) json[kNorms] = NormsToJson(metrics.norms);
   return Dump(json);
 }
@@ -222,11 +252,10 @@ absl::StatusOr<NodeMetrics> NodeMetricsFromJson(std::string_view line) {
   const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return absl::InvalidArgumentError("is not valid JSON");
   ASSIGN_OR_RETURN(NodeMetrics metrics, FromJson<NodeMetrics>(json, kNodeMembers));
-  const auto norms = json.find(kNorms);
-  if (norms == json.end() || norms->is_null()) return metrics;
-  absl::StatusOr<std::vector<TensorNorms>> read = NormsFromJson(*norms);
-  if (!read.ok()) return InMember(kNorms, read.status());
-  metrics.norms = *std::move(read);
+  RETURN_IF_ERROR(ReadList(json, kWaitedFor, kWaitedForMembers, &metrics.waited_for));
+  std::optional<std::vector<TensorNorms>> norms;
+  RETURN_IF_ERROR(ReadList(json, kNorms, kNormsMembers, &norms));
+  if (norms) metrics.norms = *std::move(norms);
   return metrics;
 }
 
@@ -251,6 +280,9 @@ std::string ToJsonText(const Summary& summary) {
   if (summary.slowest_node) {
     json[kSlowestNode] = ToJson(*summary.slowest_node, kSlowestNodeMembers);
   }
+  if (summary.longest_waits) {
+    json[kLongestWaits] = ListToJson(*summary.longest_waits, kPeerWaitMembers);
+  }
   if (summary.server_links) {
     json[kServerLinks] = ToJson(*summary.server_links, kServerLinksMembers);
   }
@@ -270,6 +302,7 @@ absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
   status.Update(ReadMember(json, kIdle, kSpreadMembers, &summary.idle_s));
   status.Update(ReadMember(json, kSteps, kStepMeansMembers, &summary.steps));
   status.Update(ReadMember(json, kSlowestNode, kSlowestNodeMembers, &summary.slowest_node));
+  status.Update(ReadList(json, kLongestWaits, kPeerWaitMembers, &summary.longest_waits));
   status.Update(ReadMember(json, kServerLinks, kServerLinksMembers, &summary.server_links));
   status.Update(ReadMember(json, kBatchGrowth, kBatchGrowthMembers, &summary.batch_growth));
   status.Update(ReadMember(json, kTarget, kTargetMembers, &summary.target));

@@ -7,6 +7,7 @@
 #ifndef GRAPEVINE_RUN_RECORDS_METRICS_H_
 #define GRAPEVINE_RUN_RECORDS_METRICS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -70,6 +71,17 @@ struct EvaluationRecord {
   int64_t bytes_sent = 0;  // by all nodes, to merge their models for it
 };
 
+// How long others waited for `rank`.
+struct WaitedFor {
+  int64_t rank = 0;
+  double seconds = 0;
+};
+// Its members by name, for ToJson (json_record.h).
+inline constexpr auto kWaitedForMembers = [](auto& record, auto&& visit) {
+  visit("rank", record.rank);
+  visit("seconds", record.seconds);
+};
+
 // A line of RUN/node-RANK/metrics.jsonl: one node, written by itself.
 struct NodeMetrics {
   int64_t round = 0;
@@ -89,6 +101,8 @@ struct NodeMetrics {
   std::optional<double> gradient_s;
   std::optional<double> mix_s;
   std::optional<double> wait_s;
+  // Of that, for whom, longest first (step_account.h has the rule); absent in older files.
+  std::optional<std::vector<WaitedFor>> waited_for;
   std::optional<double> samples_per_s;
   // As in RunMetrics, without evaluations.
   std::optional<int64_t> bytes_sent_total;
@@ -180,6 +194,13 @@ struct SlowestNode {
   StepMeans steps;
 };
 
+// How long rank waited for one of its peers.
+struct PeerWait {
+  int64_t rank = 0;
+  int64_t peer = 0;
+  double seconds = 0;
+};
+
 // If a target was met, the model that is kept, its losses, accuracies and consensus distance are
 // those of the evaluation that met it.
 struct Summary {
@@ -229,6 +250,10 @@ struct Summary {
   // workers, and of the slowest of several. A simulated run has more (statistics.h).
   std::optional<StepMeans> steps;
   std::optional<SlowestNode> slowest_node;
+  // Likewise, and of simulated nodes: who of the workers waited longest for whom, longest first; at
+  // most kMostLongestWaits. Absent in older files.
+  static constexpr size_t kMostLongestWaits = 10;
+  std::optional<std::vector<PeerWait>> longest_waits;
 
   std::optional<BatchGrowth> batch_growth;  // absent where it did not grow
   std::optional<ServerLinks> server_links;  // absent where no node is a server

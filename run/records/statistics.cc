@@ -36,11 +36,6 @@ int64_t MiddleOf(size_t bucket) {
 
 using Json = nlohmann::ordered_json;
 
-constexpr auto kWaitedForMembers = [](auto& record, auto&& visit) {
-  visit("rank", record.rank);
-  visit("seconds", record.seconds);
-};
-
 constexpr auto kStatisticsMembers = [](auto& record, auto&& visit) {
   visit("rank", record.rank);
   visit("steps", record.steps);

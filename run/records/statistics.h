@@ -40,12 +40,6 @@ class DurationHistogram {
   double sum_ = 0;
 };
 
-// How long others waited for `rank`.
-struct WaitedFor {
-  int64_t rank = 0;
-  double seconds = 0;
-};
-
 struct NodeStatistics {
   int64_t rank = 0;
   int64_t steps = 0;

@@ -1,16 +1,21 @@
 #include "sim/engine/step_observers.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "base/units.h"
+#include "run/records/measurement.h"
 #include "run/records/metrics.h"
 
 namespace grapevine {
 
 namespace {
+
+using std::chrono::nanoseconds;
 
 constexpr size_t kMaxWaitedFor = 10;
 
@@ -48,17 +53,13 @@ StepStatistics::StepStatistics(const Options& options)
     : options_(options), nodes_(options.nodes), end_(options.begin_time) {
   for (size_t rank = 0; rank < nodes_.size(); ++rank) {
     Node& node = nodes_[rank];
-    node.completed = node.before = rank < options.done.size() ? options.done[rank] : options.begin;
-    node.began = options.begin_time;
+    node.before = rank < options.done.size() ? options.done[rank] : options.begin;
+    node.step.Begin(node.before, nanoseconds(options.begin_time));
   }
 }
 
 void StepStatistics::OnGradient(const GradientTimes& gradient) {
-  Node& node = nodes_[gradient.rank];
-  const Nanoseconds time = gradient.end - gradient.begin;
-  node.gradient += time;
-  node.gradient_end = gradient.end;
-  node.hidden += std::min(node.mix - node.hidden, time);
+  nodes_[gradient.rank].step.OnGradient(nanoseconds(gradient.begin), nanoseconds(gradient.end));
   end_ = std::max(end_, gradient.end);
 }
 
@@ -67,73 +68,62 @@ void StepStatistics::OnMessage(const MessageTimes& message) {
   Node& node = nodes_[message.to];
   node.bytes_received += message.bytes;
   end_ = std::max(end_, message.arrived);
-  // A message of a later round does not end the current one.
-  if (message.round != node.completed) return;
-  node.last_arrival = message.arrived;
-  node.last_sender = message.from;
+  node.step.OnMessage(message.from, message.round, nanoseconds(message.arrived));
 }
 
 void StepStatistics::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
-  nodes_[rank].mix += end - begin;
+  nodes_[rank].step.OnArithmetic(nanoseconds(end - begin));
   end_ = std::max(end_, end);
 }
 
 absl::Status StepStatistics::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec) {
   Node& node = nodes_[rank];
-  const Nanoseconds step = now - node.began;
-  const Nanoseconds wait = std::max<Nanoseconds>(0, step - node.gradient - node.mix + node.hidden);
-  if (TakesSteps(rank)) steps_.Add(step);
-  node.total_gradient += node.gradient;
-  node.total_mix += node.mix;
-  node.total_wait += wait;
-  if (wait > 0 && node.last_sender != kNobody && node.last_arrival > node.gradient_end) {
-    AddWait(rank, wait);
-  }
-  Begin(node, completed, now);
+  const StepAccount::Step step = node.step.End(completed, nanoseconds(now));
+  if (TakesSteps(rank)) steps_.Add(step.time.count());
+  node.total_gradient += step.gradient.count();
+  node.total_mix += step.mix.count();
+  node.total_wait += step.wait.count();
+  if (step.awaited) AddWait(rank, *step.awaited, step.wait.count());
+  end_ = std::max(end_, now);
   return absl::OkStatus();
 }
 
 absl::Status StepStatistics::OnReturn(Rank rank, Round from, Nanoseconds now) {
   Node& node = nodes_[rank];
-  node.missed += from - node.completed;
-  Begin(node, from, now);
+  node.missed += from - node.step.completed();
+  node.step.Begin(from, nanoseconds(now));
+  end_ = std::max(end_, now);
   return absl::OkStatus();
 }
 
-void StepStatistics::Begin(Node& node, Round completed, Nanoseconds now) {
-  node.completed = completed;
-  node.began = now;
-  node.gradient = node.mix = node.hidden = 0;
-  node.last_sender = kNobody;
-  end_ = std::max(end_, now);
+void StepStatistics::AddWait(Rank rank, Rank awaited, Nanoseconds wait) {
+  if (TakesSteps(rank)) nodes_[awaited].caused += wait;
+  nodes_[rank].waits.Add(awaited, nanoseconds(wait));
+  nodes_[rank].recent_waits.Add(awaited, nanoseconds(wait));
 }
 
-void StepStatistics::AddWait(Rank rank, Nanoseconds wait) {
-  Node& node = nodes_[rank];
-  if (TakesSteps(rank)) nodes_[node.last_sender].caused += wait;
-  auto slot = std::ranges::find(node.waits, node.last_sender, &Wait::peer);
-  if (slot == node.waits.end()) slot = std::ranges::min_element(node.waits, {}, &Wait::time);
-  slot->peer = node.last_sender;
-  slot->time += wait;
+std::map<int64_t, AwaitedPeers> StepStatistics::waits() const {
+  std::map<int64_t, AwaitedPeers> waits;
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    if (TakesSteps(rank)) waits.emplace(rank, nodes_[rank].waits);
+  }
+  return waits;
+}
+
+AwaitedPeers StepStatistics::TakeWaits(Rank rank) {
+  return std::exchange(nodes_[rank].recent_waits, AwaitedPeers(kMostAwaited));
 }
 
 NodeStatistics StepStatistics::Describe(Rank rank) const {
   const Node& node = nodes_[rank];
-  NodeStatistics statistics{.rank = rank,
-                            .steps = node.completed - node.before - node.missed,
-                            .gradient_s = SecondsOfNanoseconds(node.total_gradient),
-                            .mix_s = SecondsOfNanoseconds(node.total_mix),
-                            .wait_s = SecondsOfNanoseconds(node.total_wait),
-                            .waited_for = {},
-                            .bytes_sent = node.bytes_sent,
-                            .bytes_received = node.bytes_received};
-  std::array<Wait, 4> waits = node.waits;
-  std::ranges::sort(waits, std::greater(), &Wait::time);
-  for (const Wait& wait : waits) {
-    if (wait.time > 0)
-      statistics.waited_for.push_back({wait.peer, SecondsOfNanoseconds(wait.time)});
-  }
-  return statistics;
+  return {.rank = rank,
+          .steps = node.step.completed() - node.before - node.missed,
+          .gradient_s = SecondsOfNanoseconds(node.total_gradient),
+          .mix_s = SecondsOfNanoseconds(node.total_mix),
+          .wait_s = SecondsOfNanoseconds(node.total_wait),
+          .waited_for = InSeconds(node.waits),
+          .bytes_sent = node.bytes_sent,
+          .bytes_received = node.bytes_received};
 }
 
 std::vector<Rank> StepStatistics::Listed() const {

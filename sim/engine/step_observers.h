@@ -5,15 +5,17 @@
 #ifndef GRAPEVINE_SIM_ENGINE_STEP_OBSERVERS_H_
 #define GRAPEVINE_SIM_ENGINE_STEP_OBSERVERS_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "base/ids.h"
+#include "run/records/awaited_peers.h"
 #include "run/records/statistics.h"
+#include "run/records/step_account.h"
 #include "run/trace/run_trace.h"
 #include "sim/engine/sim_observer.h"
 #include "sim/nanoseconds.h"
@@ -21,15 +23,11 @@
 
 namespace grapevine {
 
-// Where the time of steps went, for whom nodes waited, and which links were busiest. Takes some 200
+// Where the time of steps went, for whom nodes waited, and which links were busiest. Takes some 400
 // bytes a node and a few additions an event, whatever the length of the run.
 //
-// Arithmetic before the end of the step's gradient runs in parallel with it and counts once; the
-// rest of the step is waiting. All the waiting of a step is attributed to the sender of the round's
-// last message, if that came after the gradient: with several neighbours, to the straggler among
-// them. Four of the peers that a node waited for are kept; a new one replaces the least of them and
-// inherits its time (the Space-Saving sketch of Metwally, Agrawal and El Abbadi 2005), so that with
-// at most four neighbours all is exact.
+// Steps are divided as those of real nodes are (run/records/step_account.h). Four of the peers that
+// a node waited for are kept: with at most four neighbours all is exact.
 class StepStatistics final : public SimObserver {
  public:
   // Large runs list this many nodes.
@@ -58,23 +56,16 @@ class StepStatistics final : public SimObserver {
   // So far.
   Statistics Result() const;
   int64_t bytes_received(Rank rank) const { return nodes_[rank].bytes_received; }
+  // For whom those that take steps have waited so far, by rank.
+  std::map<int64_t, AwaitedPeers> waits() const;
+  // For whom this one has since the last call.
+  AwaitedPeers TakeWaits(Rank rank);
 
  private:
-  static constexpr Rank kNobody = -1;
-  struct Wait {
-    Rank peer = kNobody;
-    Nanoseconds time = 0;
-  };
+  static constexpr size_t kMostAwaited = 4;
+
   struct Node {
-    // The current step.
-    Round completed = 0;
-    Nanoseconds began = 0;
-    Nanoseconds gradient = 0;
-    Nanoseconds gradient_end = 0;
-    Nanoseconds mix = 0;
-    Nanoseconds hidden = 0;  // arithmetic in parallel with the gradient
-    Nanoseconds last_arrival = 0;
-    Rank last_sender = kNobody;
+    StepAccount step;  // the current one
     // All steps.
     Round before = 0;  // of an earlier run
     Round missed = 0;  // while the node was not in the run
@@ -82,15 +73,14 @@ class StepStatistics final : public SimObserver {
     Nanoseconds total_mix = 0;
     Nanoseconds total_wait = 0;
     Nanoseconds caused = 0;  // waiting for this one by those that take steps
-    std::array<Wait, 4> waits;
+    AwaitedPeers waits{kMostAwaited};
+    AwaitedPeers recent_waits{kMostAwaited};
     int64_t bytes_sent = 0;
     int64_t bytes_received = 0;
   };
 
-  // A step begins.
-  void Begin(Node& node, Round completed, Nanoseconds now);
   bool TakesSteps(Rank rank) const { return options_.workers == 0 || rank < options_.workers; }
-  void AddWait(Rank rank, Nanoseconds wait);
+  void AddWait(Rank rank, Rank awaited, Nanoseconds wait);
   NodeStatistics Describe(Rank rank) const;
   std::vector<Rank> Listed() const;
 

@@ -74,6 +74,22 @@ TEST(StepsTextTest, SaysWhereTheTimeWentAndWhoIsSlow) {
                 "mixing 1.00 ms), 11.0 ms on average of all\n"));
 }
 
+TEST(StepsTextTest, NamesTheLongestWaits) {
+  Summary summary;
+  summary.longest_waits.emplace();
+  summary.steps = StepMeans{.count = 1, .mean_s = 1};
+  EXPECT_THAT(StepsText(summary), Not(HasSubstr("waited longest")));
+  summary.longest_waits = {{.rank = 3, .peer = 7, .seconds = 12.1}};
+  EXPECT_THAT(StepsText(summary),
+              HasSubstr("\nwho waited longest for whom: rank 3 for rank 7, 12.1 s\n"));
+  for (int peer = 0; peer < 5; ++peer) {
+    summary.longest_waits->push_back({.rank = 1, .peer = peer, .seconds = 2});
+  }
+  EXPECT_THAT(StepsText(summary),
+              HasSubstr("rank 3 for rank 7, 12.1 s; rank 1 for rank 0, 2.00 s; rank 1 for rank 1, "
+                        "2.00 s\n"));
+}
+
 TEST(StepsTextTest, OfStepsThatTakeNoTimeThereIsNoShare) {
   Summary summary;
   summary.steps = StepMeans{.count = 1};

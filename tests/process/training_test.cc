@@ -294,6 +294,34 @@ TEST(Training, WhereTheTimeOfAStepWentIsToldAndKept) {
   EXPECT_GT(steps["wait_s"], slowest["wait_s"]) << "the others wait";
 }
 
+// A ring: rank 2 has the neighbours 1 and 3.
+TEST(Training, NeighboursOfASlowNodeSayThatTheyWaitedForIt) {
+  const ScratchFolder folder;
+  const Ended ended =
+      RunGrapevine({"train", "-n", "4", "--model=phantom:1kB", "--compute=10ms", "--rounds=20",
+                    "--chaos=slow:rank=2:factor=10", "--out=" + folder.File("run")});
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output, ContainsRegex("\nwho waited longest for whom: rank [13] for rank 2, "));
+  for (const char* neighbour : {"1", "3"}) {
+    double slow_s = 0, others_s = 0;
+    for (const auto& line :
+         JsonLines(folder.File("run") + "/node-" + neighbour + "/metrics.jsonl")) {
+      double waited_s = 0;
+      for (const auto& wait : line["waited_for"]) {
+        (wait["rank"] == 2 ? slow_s : others_s) += wait["seconds"].get<double>();
+        waited_s += wait["seconds"].get<double>();
+      }
+      EXPECT_LE(waited_s, line["wait_s"].get<double>() + 1e-3) << line;
+    }
+    EXPECT_GT(slow_s, 20 * 0.09 / 2) << "of 20 rounds, most wait for 90 ms";
+    EXPECT_GT(slow_s, 4 * others_s);
+  }
+  const nlohmann::json waits = SummaryOf(folder.File("run"))["longest_waits"];
+  ASSERT_GE(waits.size(), 2u);
+  EXPECT_EQ(waits[0]["peer"], 2) << waits;
+  EXPECT_EQ(waits[1]["peer"], 2) << waits;
+}
+
 TEST(Training, ATraceTellsWhatEveryNodeDid) {
   const ScratchFolder folder;
   constexpr size_t kNodes = 3;

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "model/files/safetensors.h"
 #include "report/page/model_distances.h"
+#include "run/records/metrics.h"
 #include "tests/report/run_folder.h"
 #include "tests/testing/json_text.h"
 
@@ -172,6 +173,34 @@ TEST(PageTest, TimesOfRealNodesAreSumsOfTheirLines) {
             "{\"round\":2,\"epoch\":1,\"time_s\":2,\"gradient_s\":0.25,\"wait_s\":0.5}\n");
   const Json shares = BlockOf(RunSectionOf(DataOf({folder}), "utilization"), "shares");
   EXPECT_EQ(shares["rows"], Json::parse(R"([{"name":"rank 1","values":[0.75,0.125,0.75]}])"));
+}
+
+TEST(PageTest, WaitsOfRealNodesAreSumsOfTheirLines) {
+  const std::string folder = FreshFolder();
+  WriteRun(folder, "nodes: 4", kMetrics);
+  WriteText(folder + "/node-1/metrics.jsonl",
+            "{\"round\":1,\"epoch\":0.5,\"time_s\":1,\"waited_for\":[{\"rank\":2,"
+            "\"seconds\":0.5},{\"rank\":0,\"seconds\":0.25},{\"rank\":9,\"seconds\":1},"
+            "{\"rank\":-1,\"seconds\":1},{\"rank\":3,\"seconds\":-1}]}\n"
+            "{\"round\":2,\"epoch\":1,\"time_s\":2,\"waited_for\":[{\"rank\":2,"
+            "\"seconds\":0.25}]}\n");
+  Json waiting = RunSectionOf(DataOf({folder}), "waiting");
+  EXPECT_EQ(BlockOf(waiting, "matrix")["values"][1], Json::parse("[0.25,0,0.75,0]"));
+  EXPECT_THAT(std::string(BlockOf(waiting, "text")["text"]),
+              HasSubstr("3 of 4 nodes have theirs elsewhere."));
+  // Of those whose files are on other machines, the summary has some.
+  Summary summary;
+  summary.nodes = 4;
+  summary.longest_waits = {{.rank = 3, .peer = 2, .seconds = 2},
+                           {.rank = 1, .peer = 2, .seconds = 0.75},
+                           {.rank = 3, .peer = 4, .seconds = 0.5}};
+  WriteText(folder + "/summary.json", ToJsonText(summary));
+  waiting = RunSectionOf(DataOf({folder}), "waiting");
+  EXPECT_EQ(BlockOf(waiting, "matrix")["values"],
+            Json::parse("[[0,0,0,0],[0.25,0,0.75,0],[0,0,0,0],[0,0,2.0,0]]"));
+  EXPECT_THAT(std::string(BlockOf(waiting, "text")["text"]), HasSubstr("longest waits"));
+  const Json edges = BlockOf(RunSectionOf(DataOf({folder}), "graph"), "graph")["edges"];
+  EXPECT_EQ(edges[3], Json::parse(R"({"from":2,"to":3,"waited_s":2.0,"slow":true})"));
 }
 
 TEST(PageTest, NodesAreColouredByTheirModels) {

@@ -99,6 +99,36 @@ TEST(MeasureNode, LeavesOutWhatANodeDoesNotDo) {
   EXPECT_FALSE(phantom.samples_per_s.has_value()) << "in no time";
 }
 
+TEST(MeasureNode, SaysForWhomItWaitedEvenIfForNobody) {
+  NodeWork work{.time = milliseconds(10)};
+  const auto waited_for = [&work] { return *MeasureNode(kPoint, {}, work, 8, true).waited_for; };
+  EXPECT_TRUE(waited_for().empty());
+  work.awaited.Add(3, milliseconds(2));
+  work.awaited.Add(1, milliseconds(5));
+  ASSERT_EQ(waited_for().size(), 2u);
+  EXPECT_EQ(waited_for()[0].rank, 1);
+  EXPECT_DOUBLE_EQ(waited_for()[0].seconds, 0.005);
+  EXPECT_EQ(waited_for()[1].rank, 3);
+}
+
+TEST(AddLongestWaits, KeepsTheLongestOfAllRanks) {
+  std::map<int64_t, AwaitedPeers> nodes;
+  for (Rank rank = 0; rank < 8; ++rank) {
+    nodes[rank].Add(rank + 1, milliseconds(10 + rank % 4));
+    nodes[rank].Add(rank + 2, milliseconds(1));
+  }
+  Summary summary;
+  AddLongestWaits(nodes, &summary);
+  ASSERT_EQ(summary.longest_waits->size(), Summary::kMostLongestWaits);
+  EXPECT_EQ(summary.longest_waits->at(0).rank, 3) << "the lower rank first among equals";
+  EXPECT_EQ(summary.longest_waits->at(0).peer, 4);
+  EXPECT_DOUBLE_EQ(summary.longest_waits->at(0).seconds, 0.013);
+  EXPECT_EQ(summary.longest_waits->at(1).rank, 7);
+  EXPECT_DOUBLE_EQ(summary.longest_waits->at(9).seconds, 0.001);
+  AddLongestWaits({}, &summary);
+  EXPECT_TRUE(summary.longest_waits->empty()) << "known, and none";
+}
+
 TEST(AddTotals, CountsWorkersGradientsAndWhoeverAppliedThem) {
   const std::vector<NodeTotals> nodes = {
       {.gradients = 30, .gradient_s = 6, .time_s = 8},

@@ -147,9 +147,9 @@ TEST(NodeMetrics, RefuseNormsThatAreNone) {
   std::string endless = "[{}";
   for (int i = 0; i < 1 << 16; ++i) endless += ",{}";
   const std::pair<std::string, std::string> cases[] = {
-      {"7", "is no list of tensors"},
-      {"{}", "is no list of tensors"},
-      {endless + "]", "is no list of tensors"},
+      {"7", "is no list of objects"},
+      {"{}", "is no list of objects"},
+      {endless + "]", "is no list of objects"},
       {"[3]", "is not a JSON object"},
       {R"([{"tensor":"x","dimensions":1,"weights":1}])", "has no \"gradient\""},
       {R"([{"tensor":"x","dimensions":1,"weights":1,"gradient":"1"}])",
@@ -218,6 +218,35 @@ TEST(Summary, ReadsBackWhereTheTimeOfAStepWent) {
   EXPECT_EQ(read->slowest_node->rank, 3);
   EXPECT_EQ(read->slowest_node->steps.count, 1);
   EXPECT_EQ(read->slowest_node->steps.gradient_s, 1.5);
+}
+
+TEST(Summary, ReadsBackWhoWaitedLongest) {
+  Summary summary;
+  EXPECT_THAT(ToJsonText(summary), Not(HasSubstr("longest_waits")));
+  summary.longest_waits = {{.rank = 3, .peer = 7, .seconds = 12.5}, {.rank = 2, .peer = 3}};
+  const auto read = SummaryFromJson(ToJsonText(summary));
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->longest_waits->size(), 2u);
+  EXPECT_EQ(read->longest_waits->at(0).rank, 3);
+  EXPECT_EQ(read->longest_waits->at(0).peer, 7);
+  EXPECT_EQ(read->longest_waits->at(0).seconds, 12.5);
+}
+
+TEST(NodeMetrics, ReadBackForWhomTheNodeWaited) {
+  NodeMetrics metrics;
+  EXPECT_FALSE(NodeMetricsFromJson(ToJsonLine(metrics))->waited_for.has_value());
+  metrics.waited_for.emplace();
+  EXPECT_TRUE(NodeMetricsFromJson(ToJsonLine(metrics))->waited_for->empty());
+  metrics.waited_for->push_back({.rank = 4, .seconds = 0.25});
+  const auto read = NodeMetricsFromJson(ToJsonLine(metrics));
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->waited_for->size(), 1u);
+  EXPECT_EQ(read->waited_for->at(0).rank, 4);
+  EXPECT_EQ(read->waited_for->at(0).seconds, 0.25);
+  EXPECT_EQ(NodeMetricsFromJson(R"({"round":1,"epoch":0,"time_s":0,"waited_for":[{"rank":1}]})")
+                .status()
+                .message(),
+            "\"waited_for\": has no \"seconds\"");
 }
 
 TEST(Summary, ReadsBackTheLinksOfMoreServersThanASimulationHas) {

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "node/control/node_metrics.h"
+#include "run/records/awaited_peers.h"
 
 namespace grapevine {
 namespace {
@@ -389,6 +390,49 @@ TEST_F(MetricsCollectorTest, StepsThatCannotBeAreRefused) {
     EXPECT_THAT(std::string(collector.OnNode(1, report).message()),
                 HasSubstr("rank 1 reported steps that cannot be"));
   }
+}
+
+control::NodeMetrics ReportOfWait(Round round, Rank peer, int64_t time_ns) {
+  control::NodeMetrics report = Report(round, 5);
+  control::PeerWait& wait = *report.add_waits();
+  wait.set_peer(peer);
+  wait.set_time_ns(time_ns);
+  return report;
+}
+
+TEST_F(MetricsCollectorTest, WaitsOfAllReportsAddUpByPeerEachOnce) {
+  MetricsCollector collector = Collector(3);
+  // Round 3 is joined to round 4, as the others have passed it without a report.
+  ASSERT_TRUE(collector.OnNode(0, ReportOfWait(3, 1, 100)).ok());
+  ASSERT_TRUE(collector.OnNode(0, ReportOfWait(4, 1, 20)).ok());
+  control::NodeMetrics late = ReportOfWait(4, 0, 7);
+  AddEarlier(ReportOfWait(3, 2, 50), &late);
+  AddEarlier(ReportOfWait(2, 2, 3), &late);
+  ASSERT_EQ(late.waits_size(), 2) << "each peer once";
+  ASSERT_TRUE(collector.OnNode(1, late).ok());
+  ASSERT_TRUE(collector.OnNode(2, Report(4, 5)).ok());
+  ASSERT_EQ(emitted_.size(), 1u);
+  const std::map<int64_t, AwaitedPeers> waits = collector.waits();
+  ASSERT_EQ(waits.at(0).Longest().size(), 1u);
+  EXPECT_EQ(waits.at(0).Longest()[0].time.count(), 120);
+  ASSERT_EQ(waits.at(1).Longest().size(), 2u);
+  EXPECT_EQ(waits.at(1).Longest()[0].peer, 2);
+  EXPECT_EQ(waits.at(1).Longest()[0].time.count(), 53);
+  EXPECT_EQ(waits.at(1).Longest()[1].time.count(), 7);
+}
+
+TEST_F(MetricsCollectorTest, WaitsThatCannotBeAreRefused) {
+  const std::vector<std::pair<Rank, int64_t>> impossible = {
+      {-1, 5}, {3, 5}, {1, 5}, {std::numeric_limits<Rank>::max(), 5}, {2, -1}};
+  for (const auto& [peer, time_ns] : impossible) {
+    MetricsCollector collector = Collector(3);
+    EXPECT_THAT(std::string(collector.OnNode(1, ReportOfWait(3, peer, time_ns)).message()),
+                HasSubstr("rank 1 reported a wait that cannot be"));
+  }
+  MetricsCollector collector = Collector(3);
+  control::NodeMetrics twice = ReportOfWait(3, 2, 5);
+  *twice.add_waits() = twice.waits(0);
+  EXPECT_THAT(std::string(collector.OnNode(1, twice).message()), HasSubstr("wait that cannot be"));
 }
 
 TEST_F(MetricsCollectorTest, TotalsAreThereOnceAllNodesHaveReportedThem) {

@@ -126,15 +126,17 @@ TEST(Runner, AnOpenEndMovesUntilItIsFinal) {
   for (const auto& node : fleet.nodes) EXPECT_EQ(node->recorder.reports.back().completed, 12);
 }
 
+using Time = std::chrono::steady_clock::time_point;
+
 // Computes when it is told to, on the thread that tells it.
 class GradientsOnDemand final : public GradientComputer {
  public:
-  GradientsOnDemand(Objective* objective, GradientReports reports)
-      : objective_(objective), reports_(std::move(reports)) {}
+  GradientsOnDemand(Objective* objective, GradientReports reports, const Time* now)
+      : objective_(objective), reports_(std::move(reports)), now_(now) {}
   void Compute(SharedVector at, SharedVector into, Round round, std::vector<int64_t>) override {
-    work = [=, this] {
+    work = [=, this, begin = *now_] {
       absl::StatusOr<double> loss = objective_->Gradient(at.data.get(), round, into.data.get());
-      reports_.done({round, std::move(loss), {}, {}});
+      reports_.done({round, std::move(loss), {}, begin, *now_});
     };
   }
   std::function<void()> work;
@@ -142,6 +144,7 @@ class GradientsOnDemand final : public GradientComputer {
  private:
   Objective* const objective_;
   const GradientReports reports_;
+  const Time* const now_;
 };
 
 // A node at a clock and with gradients of the test's own; alone where there is no hub.
@@ -160,8 +163,8 @@ struct SteppedNode {
             .evaluate = std::move(evaluate),
             .gradients =
                 [this](GradientReports reports) {
-                  auto made =
-                      std::make_unique<GradientsOnDemand>(alone.objective, std::move(reports));
+                  auto made = std::make_unique<GradientsOnDemand>(alone.objective,
+                                                                  std::move(reports), &now);
                   gradients = made.get();
                   return made;
                 },
@@ -181,10 +184,19 @@ struct SteppedNode {
   }
   Progress progress() const { return alone.runner->progress(); }
 
-  std::chrono::steady_clock::time_point now{};
+  Time now{};
   GradientsOnDemand* gradients = nullptr;
   NodeUnderTest alone;
 };
+
+// Steps of these, until it holds: what they send each other comes on threads of its own.
+bool StepUntil(const std::vector<SteppedNode*>& nodes, const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!condition() && std::chrono::steady_clock::now() < deadline) {
+    for (SteppedNode* node : nodes) node->Step();
+  }
+  return condition();
+}
 
 TEST(Runner, RunsInStepsOnADriversThreadAndClock) {
   SteppedNode node;
@@ -218,6 +230,62 @@ TEST(Runner, SaysForWhomItWaitsWhenItHasNothingElseToDo) {
   EXPECT_THAT(here.progress().waiting_for, ElementsAre(1));
 }
 
+// Node 1 is 3 s late with what it sends in round 1.
+TEST(Runner, ARoundTellsForWhomItWaited) {
+  using std::chrono::milliseconds, std::chrono::seconds;
+  const FleetOptions experiment{.nodes = 2, .rounds = 9};
+  auto hub = std::make_shared<MemoryHub>(2);
+  SteppedNode punctual(experiment, 0, hub), late(experiment, 1, hub);
+  const auto set_time = [&](seconds time) { punctual.now = late.now = Time() + time; };
+  set_time(seconds(100));
+  ASSERT_TRUE(punctual.Begin().ok());
+  ASSERT_TRUE(late.Begin().ok());
+  set_time(seconds(101));
+  ASSERT_TRUE(StepUntil({&punctual}, [&] {
+    return punctual.progress().round == 1 && punctual.progress().doing == "waiting";
+  }));
+  set_time(seconds(104));
+  ASSERT_TRUE(StepUntil({&late, &punctual}, [&] { return punctual.progress().round >= 2; }));
+  const auto& reports = punctual.alone.recorder.reports;
+  EXPECT_EQ(reports[0].waited, seconds(0)) << "its own gradient took the whole of it";
+  EXPECT_FALSE(reports[0].awaited.has_value());
+  EXPECT_LE(reports[1].waited, seconds(3));
+  EXPECT_GE(reports[1].waited, milliseconds(2900)) << "less what passes take by their own clock";
+  EXPECT_EQ(reports[1].awaited, 1);
+  punctual.alone.runner->EndRun();
+  late.alone.runner->EndRun();
+}
+
+// It rests at its limit for 50 s, and then waits for 3 s.
+TEST(Runner, ARestIsNoWaitForANeighbour) {
+  using std::chrono::milliseconds, std::chrono::seconds;
+  const FleetOptions experiment{.nodes = 2, .rounds = 9};
+  auto hub = std::make_shared<MemoryHub>(2);
+  const auto never = [](Round) { return false; };
+  SteppedNode punctual(experiment, 0, hub, never, /*limit=*/1);
+  SteppedNode late(experiment, 1, hub, never, /*limit=*/1);
+  const auto set_time = [&](seconds time) { punctual.now = late.now = Time() + time; };
+  set_time(seconds(100));
+  ASSERT_TRUE(punctual.Begin().ok());
+  ASSERT_TRUE(late.Begin().ok());
+  ASSERT_TRUE(StepUntil({&punctual, &late}, [&] {
+    return punctual.progress().round == 1 && late.progress().round == 1;
+  }));
+  set_time(seconds(150));
+  punctual.alone.runner->SetLimit(2, false);
+  late.alone.runner->SetLimit(2, false);
+  ASSERT_TRUE(StepUntil({&punctual},
+                        [&] { return punctual.progress().waiting_for == std::vector<Rank>{1}; }));
+  set_time(seconds(153));
+  ASSERT_TRUE(StepUntil({&late, &punctual}, [&] { return punctual.progress().round == 2; }));
+  const RoundReport& report = punctual.alone.recorder.reports[1];
+  EXPECT_LE(report.waited, seconds(3));
+  EXPECT_GE(report.waited, milliseconds(2900));
+  EXPECT_EQ(report.awaited, 1);
+  punctual.alone.runner->EndRun();
+  late.alone.runner->EndRun();
+}
+
 // The replicas of the next round are there, and wait behind the evaluation.
 TEST(Runner, AnEvaluationThatHoldsTheRunUpIsNoWait) {
   const FleetOptions experiment{.nodes = 2, .rounds = 9};
@@ -228,9 +296,7 @@ TEST(Runner, AnEvaluationThatHoldsTheRunUpIsNoWait) {
   ASSERT_TRUE(zero.Begin().ok());
   ASSERT_TRUE(one.Begin().ok());
   const auto go_on_until = [&](const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!condition() && std::chrono::steady_clock::now() < deadline) zero.Step(), one.Step();
-    return condition();
+    return StepUntil({&zero, &one}, condition);
   };
   const auto held_up_in = [&](Round round) {
     return zero.progress().round == round && zero.progress().doing == "evaluating" &&

@@ -1,0 +1,42 @@
+// For whom a node has waited, and how long, in bounded memory.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_RUN_RECORDS_AWAITED_PEERS_H_
+#define GRAPEVINE_RUN_RECORDS_AWAITED_PEERS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace grapevine {
+
+// Of at most `most` peers, each exactly; beyond that, a new one replaces the one that was waited
+// for least and inherits its time (the Space-Saving sketch of Metwally, Agrawal and El Abbadi
+// 2005).
+class AwaitedPeers {
+ public:
+  // More neighbours than a node has in any graph that is meant to be sparse.
+  static constexpr size_t kMost = 64;
+
+  struct Wait {
+    Rank peer = 0;
+    std::chrono::nanoseconds time{};
+  };
+
+  explicit AwaitedPeers(size_t most = kMost) : most_(most) {}
+
+  // Nothing for a time that is not positive. Sums end at the greatest that there is.
+  void Add(Rank peer, std::chrono::nanoseconds time);
+  // Longest first; among equals, the lower rank first.
+  std::vector<Wait> Longest() const;
+
+ private:
+  size_t most_;
+  std::vector<Wait> waits_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_RECORDS_AWAITED_PEERS_H_
