@@ -176,7 +176,8 @@ std::unique_ptr<GrpcCoordinatorService> NodeSession::MakeCoordinator(
                                     .on_gathered = callbacks_.on_gathered,
                                     .on_lost = callbacks_.on_lost,
                                     .on_newcomer = callbacks_.on_newcomer,
-                                    .on_called = callbacks_.on_called},
+                                    .on_called = callbacks_.on_called,
+                                    .on_standing = callbacks_.on_standing},
       options_.token, options_.credentials.names());
 }
 

@@ -32,6 +32,7 @@
 #include "node/server/grpc_credentials.h"
 #include "node/server/grpc_server.h"
 #include "node/transport/grpc/grpc_transport.h"
+#include "run/records/run_standing.h"
 
 namespace grapevine {
 
@@ -114,6 +115,8 @@ struct NodeSessionCallbacks {
   std::function<void(Rank)> on_lost = [](Rank) {};
   // Likewise: with another process in its place, after this round.
   std::function<void(Rank, Round)> on_newcomer = [](Rank, Round) {};
+  // Likewise, about once a second: where the nodes are. Must not wait; may be empty.
+  std::function<void(const RunStanding&)> on_standing = {};
   // This node comes into a run that is under way; before on_start. `views`: all of `joined`'s, the
   // one with which it comes in is the last.
   std::function<void(const std::vector<View>& views, const control::Joined& joined)> on_joined = {};

@@ -40,6 +40,7 @@
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
+#include "run/records/run_standing.h"
 #include "system/background.h"
 #include "system/file_descriptor.h"
 
@@ -95,8 +96,12 @@ class ProgressReport {
       terminal_->Write((json_ ? JsonLine(metrics) : ProgressLine(metrics, goal_)) + "\n");
       return;
     }
-    const std::string line = ToJsonLine(metrics) + "\n";
-    (void)!write(*descriptor_, line.data(), line.size());
+    TellLauncher(*descriptor_, ToJsonLine(metrics));
+  }
+
+  // Of interest to who watches a terminal: a launcher knows whether somebody does.
+  void operator()(const RunStanding& standing) const {
+    if (descriptor_) TellLauncher(*descriptor_, ToJsonLine(standing));
   }
 
   // Once the run is over: writes what still waits for its reader.
@@ -223,6 +228,7 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   const ProgressReport progress({.rounds = rounds, .epochs = experiment.plan().Epoch(rounds)},
                                 json);
   options.on_metrics = progress;
+  options.on_standing = progress;
 
   NodeRun run(&experiment, std::move(options));
   ASSIGN_OR_RETURN(std::unique_ptr<Interruption> interruption,

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "base/units.h"
 #include "cli/terminal/logging.h"
+#include "cli/terminal/standing_text.h"
 #include "cli/terminal/status_line.h"
 
 namespace grapevine {
@@ -62,6 +63,19 @@ std::vector<Part> Measured(const RunMetrics& metrics, const ProgressGoal& goal) 
 constexpr char kBetween[] = "  ";
 constexpr size_t kBetweenSize = sizeof(kBetween) - 1;
 
+// Adds where the nodes are: a long wait before all else, how far they are apart after it. What
+// would not fit into `room` characters by itself takes no other's place.
+void AddStanding(const RunStanding& standing, const RunMetrics& metrics, size_t room,
+                 std::vector<Part>* parts) {
+  const double round_s =
+      metrics.round > 0 ? metrics.time_s / static_cast<double>(metrics.round) : 0;
+  for (const Part& part :
+       {Part{0, WaitText(standing, round_s)}, Part{8, SpreadText(standing, round_s)}}) {
+    const bool fits = kBetweenSize + part.text.size() <= room;
+    if (!part.text.empty() && fits) parts->push_back(part);
+  }
+}
+
 std::string Joined(const std::vector<Part>& parts) {
   std::string text;
   for (const Part& part : parts) {
@@ -93,7 +107,8 @@ std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal) {
   return Joined(parts);
 }
 
-std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width) {
+std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width,
+                        const std::optional<RunStanding>& standing) {
   // A full last column would wrap.
   const size_t room = static_cast<size_t>(std::max(width - 1, 0));
   const double share = Share(metrics, goal);
@@ -103,8 +118,10 @@ std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int
   if (fixed > room) return FitToWidth(percent, width);
   const std::string half = Bar(metrics, goal, kBarCells / 2);
   const bool has_half = fixed + half.size() + kBesideBar <= room;
-  const std::vector<Part> parts =
-      Fitting(Measured(metrics, goal), room - fixed - (has_half ? half.size() : 0));
+  const size_t left = room - fixed - (has_half ? half.size() : 0);
+  std::vector<Part> all = Measured(metrics, goal);
+  if (standing) AddStanding(*standing, metrics, left, &all);
+  const std::vector<Part> parts = Fitting(std::move(all), left);
   std::string middle = percent;
   for (const Part& part : parts) absl::StrAppend(&middle, kBetween, part.text);
   middle += eta;
@@ -133,7 +150,7 @@ ProgressDisplay::~ProgressDisplay() {
 
 void ProgressDisplay::OnProgress(std::string_view json) {
   const absl::StatusOr<RunMetrics> metrics = RunMetricsFromJson(json);
-  if (!metrics.ok()) return;
+  if (!metrics.ok()) return OnStanding(json);
   started_ = true;
   Remember(*metrics, &latest_);
   if (options_.live) {
@@ -141,6 +158,15 @@ void ProgressDisplay::OnProgress(std::string_view json) {
   } else {
     out_((options_.json ? JsonLine(*metrics) : ProgressLine(*metrics, options_.goal)) + "\n");
   }
+}
+
+void ProgressDisplay::OnStanding(std::string_view json) {
+  if (!options_.live) return;
+  const absl::StatusOr<RunStanding> standing = RunStandingFromJson(json);
+  if (!standing.ok()) return;
+  started_ = true;
+  standing_ = *standing;
+  DrawBar();
 }
 
 void ProgressDisplay::OnLine(int rank, bool errors, std::string_view line) {
@@ -163,7 +189,7 @@ void ProgressDisplay::ClearBar() {
 }
 
 void ProgressDisplay::DrawBar() {
-  out_(kEraseLine + ProgressBar(latest_, options_.goal, options_.width()));
+  out_(kEraseLine + ProgressBar(latest_, options_.goal, options_.width(), standing_));
 }
 
 ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal, bool json) {

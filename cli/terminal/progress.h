@@ -10,11 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 
 #include "run/records/metrics.h"
+#include "run/records/run_standing.h"
 
 namespace grapevine {
 
@@ -30,8 +32,9 @@ std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal);
 
 // "[####------]  43 %  round ...  ETA 25.1 s", less than `width` characters: as many of the
 // measurements, whole, as there is room for, the more important ones first; on a narrow line, half
-// the bar or none.
-std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width);
+// the bar or none. Where somebody waits for long, that comes first; how far nodes are apart, last.
+std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width,
+                        const std::optional<RunStanding>& standing = std::nullopt);
 
 // Takes the place of lines that were dropped because nobody read them.
 std::string DroppedLines(int64_t dropped, bool json);
@@ -54,7 +57,8 @@ class ProgressDisplay {
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-  // A line of RunMetrics as JSON; anything else is ignored, since it comes from another process.
+  // A line of RunMetrics as JSON or, for the bar alone, of a RunStanding; anything else is ignored,
+  // since it comes from another process.
   void OnProgress(std::string_view json);
   // A line that a node printed: "[3] ...".
   void OnLine(int rank, bool errors, std::string_view line);
@@ -62,6 +66,7 @@ class ProgressDisplay {
   void OnNotice(std::string_view line);
 
  private:
+  void OnStanding(std::string_view json);
   void Print(bool errors, std::string text);
   void ClearBar();
   void DrawBar();
@@ -70,6 +75,7 @@ class ProgressDisplay {
   const Sink out_, errors_;
   // The last value of each measurement: not every line has all of them.
   RunMetrics latest_;
+  std::optional<RunStanding> standing_;
   bool started_ = false;
 };
 

@@ -582,6 +582,7 @@ NodeSessionCallbacks NodeRun::Callbacks() {
           .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); },
           .on_lost = [this](Rank rank) { OnLost(rank); },
           .on_newcomer = [this](Rank rank, Round from) { OnNewcomer(rank, from); },
+          .on_standing = options_.on_standing,
           .on_joined = [this](const std::vector<View>& views,
                               const control::Joined& joined) { OnJoined(views, joined); },
           .on_checkpoint =

@@ -40,6 +40,7 @@
 #include "run/checkpoint/checkpoint_directory.h"
 #include "run/records/measurement.h"
 #include "run/records/output_file.h"
+#include "run/records/run_standing.h"
 #include "run/timing/compute_time.h"
 #include "system/mutex.h"
 
@@ -69,6 +70,8 @@ struct NodeRunOptions {
   std::function<void(const AveragedModel&)> on_average = [](const AveragedModel&) {};
   // Where this node has rank 0's role: receives every measurement of the run.
   std::function<void(const RunMetrics&)> on_metrics;
+  // Likewise, about once a second: where the nodes are. Must not wait; empty: nobody looks.
+  std::function<void(const RunStanding&)> on_standing = {};
 };
 
 class NodeRun final : private RunObserver {

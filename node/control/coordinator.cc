@@ -1010,6 +1010,11 @@ void Coordinator::JudgeSlow() {
   if (slow) Lose(slow->rank, Failure::kPeerLost, slow->message);
 }
 
+std::optional<RunStanding> Coordinator::Standing() const {
+  if (phase_ != Phase::kRunning) return std::nullopt;
+  return vitals_.Standing([this](Rank rank) { return IsDone(rank); });
+}
+
 // While they wait nobody is stuck or slow.
 void Coordinator::JudgeShortage() {
   if (!agreement_ || !agreement_->waits()) return;

@@ -72,6 +72,7 @@
 #include "node/control/notice_throttle.h"
 #include "node/control/succession.h"
 #include "node/control/vital_signs.h"
+#include "run/records/run_standing.h"
 
 namespace grapevine {
 
@@ -193,6 +194,8 @@ class Coordinator {
   Output Take() { return std::exchange(output_, {}); }
 
   Phase phase() const { return phase_; }
+  // Where the nodes are while the run goes on.
+  std::optional<RunStanding> Standing() const;
   // Why the run was aborted; OK in every other phase.
   const absl::Status& verdict() const { return verdict_; }
 

@@ -23,6 +23,8 @@ using Reactor = grpc::ServerBidiReactor<control::Report, control::Directive>;
 
 constexpr milliseconds kMinTick{10};
 constexpr milliseconds kMaxTick{1000};
+// A little less than a tick may last, which would else be missed.
+constexpr milliseconds kBetweenStandings{900};
 // The time that an unauthenticated caller has to register.
 constexpr milliseconds kPatience = Coordinator::kPatience;
 
@@ -307,10 +309,17 @@ void GrpcCoordinatorService::TickUntilStopped() {
       coordinator_.OnTick(now);
       Flush();
       CancelOverdue(now);
+      ShowStanding(now);
       next = now + tick_;
     }
     changed_.WaitUntil(mutex_, next);
   }
+}
+
+void GrpcCoordinatorService::ShowStanding(SteadyTime now) {
+  if (!sinks_.on_standing || now < next_standing_) return;
+  next_standing_ = now + kBetweenStandings;
+  if (const auto standing = coordinator_.Standing()) sinks_.on_standing(*standing);
 }
 
 void GrpcCoordinatorService::CancelOverdue(SteadyTime now) {

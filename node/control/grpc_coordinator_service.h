@@ -24,6 +24,7 @@
 #include "node/control/grpc_control.grpc.pb.h"
 #include "node/control/port_watch.h"
 #include "node/identity/authentication.h"
+#include "run/records/run_standing.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -45,6 +46,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
     std::function<void(Rank, Round)> on_newcomer = [](Rank, Round) {};
     // All nodes are told to save what they have after this round. Before any on_part of it.
     std::function<void(Round)> on_called = [](Round) {};
+    // About once a second while the run goes on; empty: nobody looks.
+    std::function<void(const RunStanding&)> on_standing = {};
   };
 
   // A caller that does not show `token` is refused without a word about the run; one that does is
@@ -96,6 +99,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   void OnPortClosed(Rank rank);
   void OnDone(Session& session);
   void TickUntilStopped();
+  void ShowStanding(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends connections that never register or do not leave when told.
   void CancelOverdue(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What the coordinator decided; the run begins once on_gathered says so.
@@ -118,6 +122,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   SessionId next_session_ ABSL_GUARDED_BY(mutex_) = 0;
   bool begun_ ABSL_GUARDED_BY(mutex_) = false;  // on_gathered has been asked
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  SteadyTime next_standing_ ABSL_GUARDED_BY(mutex_);
   PortWatch watch_;  // of nodes whose connections are broken
   std::thread ticker_;
 };

@@ -23,7 +23,7 @@ void VitalSigns::Begin(Rank rank, const std::string& address, SteadyTime now) {
   Node& node = nodes_[rank];
   node.address = address;
   node.silence.Begin(now);
-  node.moved = node.round_since = now;
+  node.moved = node.round_since = node.waits_since = now;
 }
 
 void VitalSigns::OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat, SteadyTime now) {
@@ -33,7 +33,9 @@ void VitalSigns::OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat, Ste
       !std::ranges::equal(heartbeat.waiting_for(), node.heartbeat.waiting_for())) {
     node.moved = now;
   }
-  if (heartbeat.round() != node.heartbeat.round()) node.moved = node.round_since = now;
+  const bool other_round = heartbeat.round() != node.heartbeat.round();
+  if (other_round) node.moved = node.round_since = now;
+  if (other_round || node.heartbeat.waiting_for().empty()) node.waits_since = now;
   node.heartbeat = heartbeat;
   node.heartbeat.set_state(Printable(heartbeat.state(), kMaxState));
 }
@@ -42,7 +44,7 @@ void VitalSigns::OnRound(Rank rank, Round round, SteadyTime now) {
   Node& node = nodes_.at(rank);
   if (round <= node.heartbeat.round()) return;
   node.heartbeat.set_round(round);
-  node.moved = node.round_since = now;
+  node.moved = node.round_since = node.waits_since = now;
 }
 
 void VitalSigns::OnReturn(Rank rank, SteadyTime now) {
@@ -110,6 +112,46 @@ std::optional<VitalSigns::Finding> VitalSigns::Silent(SteadyTime now) const {
                          SilentFor(rank, now), " ago in ", At(rank), WhoWaitsFor(rank),
                          node.connected ? "" : "; its connection broke, and it has not come back",
                          "; its process is stopped, or its host or network is down (", bound, ")")};
+}
+
+const VitalSigns::Node* VitalSigns::Awaited(const Node& node) const {
+  if (node.heartbeat.waiting_for().empty()) return nullptr;
+  const auto found = nodes_.find(node.heartbeat.waiting_for(0));
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+// As of what each has last said: a node that has gone on since has had no time to say so.
+std::optional<StandingWait> VitalSigns::LongestWait(const std::function<bool(Rank)>& done) const {
+  std::optional<StandingWait> longest;
+  for (const auto& [rank, node] : nodes_) {
+    const Node* const awaited = Awaited(node);
+    if (awaited == nullptr || done(rank) || Awaited(*awaited) != nullptr) continue;
+    const double seconds = Seconds(node.silence.last_heard() - node.waits_since);
+    if (longest && seconds <= longest->seconds) continue;
+    longest = {.rank = rank,
+               .peer = node.heartbeat.waiting_for(0),
+               .round = std::max<Round>(0, node.heartbeat.round()),
+               .seconds = seconds};
+  }
+  return longest;
+}
+
+std::optional<RunStanding> VitalSigns::Standing(const std::function<bool(Rank)>& done) const {
+  std::optional<RunStanding> standing;
+  for (const auto& [rank, node] : nodes_) {
+    if (done(rank)) continue;
+    const Round round = std::max<Round>(0, node.heartbeat.round());
+    if (!standing) standing = {rank, round, rank, round, LongestWait(done)};
+    if (round < standing->slowest_round) {
+      standing->slowest_rank = rank;
+      standing->slowest_round = round;
+    }
+    if (round > standing->fastest_round) {
+      standing->fastest_rank = rank;
+      standing->fastest_round = round;
+    }
+  }
+  return standing;
 }
 
 std::optional<std::string> VitalSigns::Stuck(SteadyTime now,

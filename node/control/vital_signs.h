@@ -16,6 +16,7 @@
 #include "node/control/control.pb.h"
 #include "node/control/control_protocol.h"
 #include "node/control/silence.h"
+#include "run/records/run_standing.h"
 
 namespace grapevine {
 
@@ -64,6 +65,8 @@ class VitalSigns {
   };
   // Who has been silent for too long; there is at least one node.
   std::optional<Finding> Silent(SteadyTime now) const;
+  // Where those are who are not done, as each has last said; nothing where all are.
+  std::optional<RunStanding> Standing(const std::function<bool(Rank)>& done) const;
   // Why nothing moves: all wait for one another who are not done, and have for 1.5 peer_timeout.
   std::optional<std::string> Stuck(SteadyTime now, const std::function<bool(Rank)>& done) const;
   // Who has not moved for step_timeout, though it waits for nobody. `notices`: of those who have
@@ -79,9 +82,14 @@ class VitalSigns {
     Silence silence;
     SteadyTime moved;        // when its progress, or whom it waits for, last changed
     SteadyTime round_since;  // when its round did
+    SteadyTime waits_since;  // in this round, while it waits
     Round slow_noticed = -1;
   };
 
+  // For whom it waits, as a node that is known.
+  const Node* Awaited(const Node& node) const;
+  // The longest wait for somebody who does not wait himself.
+  std::optional<StandingWait> LongestWait(const std::function<bool(Rank)>& done) const;
   // How long this one's silence may last: a connection that is known to be broken may be made
   // again.
   std::chrono::nanoseconds LongestSilence(const Node& node) const;

@@ -18,8 +18,7 @@ void AwaitedPeers::Add(Rank peer, std::chrono::nanoseconds time) {
 
 std::vector<AwaitedPeers::Wait> AwaitedPeers::Longest() const {
   std::vector<Wait> waits = waits_;
-  std::ranges::sort(waits, {},
-                    [](const Wait& wait) { return std::tuple(-wait.time, wait.peer); });
+  std::ranges::sort(waits, {}, [](const Wait& wait) { return std::tuple(-wait.time, wait.peer); });
   return waits;
 }
 

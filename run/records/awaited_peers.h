@@ -25,7 +25,8 @@ class AwaitedPeers {
     std::chrono::nanoseconds time{};
   };
 
-  explicit AwaitedPeers(size_t most = kMost) : most_(most) {}
+  AwaitedPeers() = default;
+  explicit AwaitedPeers(size_t most) : most_(most) {}
 
   // Nothing for a time that is not positive. Sums end at the greatest that there is.
   void Add(Rank peer, std::chrono::nanoseconds time);
@@ -33,7 +34,7 @@ class AwaitedPeers {
   std::vector<Wait> Longest() const;
 
  private:
-  size_t most_;
+  size_t most_ = kMost;
   std::vector<Wait> waits_;
 };
 

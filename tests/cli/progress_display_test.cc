@@ -92,6 +92,51 @@ TEST(ProgressBar, FitsTheTerminalAndAnyNumbers) {
   EXPECT_THAT(ProgressBar(beyond, {}, 200), HasSubstr("  0 %"));
 }
 
+RunStanding LongWait() {
+  return {.slowest_rank = 7,
+          .slowest_round = 90,
+          .fastest_rank = 0,
+          .fastest_round = 105,
+          .wait = StandingWait{.rank = 3, .peer = 7, .round = 91, .seconds = 4.1}};
+}
+
+TEST(ProgressBar, SaysWhereTheNodesAreWhereThereIsRoom) {
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 220, LongWait()),
+            "[##########----------]  50 %  round 100/200  epoch 1.50/3  loss 0.2500  accuracy "
+            "97.50 %  consensus 0.0125  5120 samples/s  rank 3 waits for 7, round 91, 4.10 s  "
+            "rank 7 at 90, rank 0 at 105  ETA 30.0 s");
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 100, LongWait()),
+            "[#####-----]  50 %  loss 0.2500  accuracy 97.50 %  rank 3 waits for 7, round 91, "
+            "4.10 s  ETA 30.0 s");
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 80, LongWait()),
+            "[##########----------]  50 %  rank 3 waits for 7, round 91, 4.10 s  ETA 30.0 s");
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 40, LongWait()), " 50 %  loss 0.2500  ETA 30.0 s")
+      << "not even by itself would it fit";
+  for (int width = 0; width < 250; ++width) {
+    RunStanding large = LongWait();
+    large.fastest_round = large.wait->round = int64_t{1} << 62;
+    large.wait->seconds = 1e300;
+    EXPECT_LE(ProgressBar(Halfway(), kGoal, width, large).size(), std::max(width - 1, 0));
+  }
+}
+
+// Rounds take 0.3 s here.
+TEST(ProgressBar, OnlyLongWaitsAndTrueDistancesAreWorthSaying) {
+  RunStanding standing = LongWait();
+  standing.wait->seconds = 0.99;
+  standing.slowest_round = 99;  // six rounds, which is 1.8 s
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 220, standing), ProgressBar(Halfway(), kGoal, 220));
+  standing.slowest_round = 98;
+  EXPECT_THAT(ProgressBar(Halfway(), kGoal, 220, standing), HasSubstr("rank 7 at 98, rank 0"));
+  standing.wait->seconds = 4.1;
+  RunMetrics slow = Halfway();
+  slow.time_s = 206;
+  EXPECT_THAT(ProgressBar(slow, kGoal, 220, standing), Not(HasSubstr("waits")))
+      << "as long as two rounds take anyway";
+  EXPECT_THAT(ProgressBar({}, kGoal, 220, standing), HasSubstr("rank 3 waits for 7"))
+      << "before anything is measured";
+}
+
 TEST(TimeLeft, IsAtThePaceSoFar) {
   EXPECT_EQ(TimeLeft(10, 1, 3), "  ETA 30.0 s");
   for (const auto& [elapsed, done, left] :
@@ -138,6 +183,24 @@ TEST(ProgressDisplay, ABarIsAsWideAsTheTerminalHasBecome) {
   display.OnProgress(ToJsonLine(Halfway()));
   EXPECT_EQ(out.str(), "\r\033[K" + ProgressBar(Halfway(), kGoal, 200) + "\r\033[K" +
                            ProgressBar(Halfway(), kGoal, 40));
+}
+
+TEST(ProgressDisplay, WhereTheNodesAreIsForTheBarAlone) {
+  std::ostringstream live, plain, json;
+  {
+    ProgressDisplay bar({.goal = kGoal, .live = true, .width = [] { return 150; }}, To(live),
+                        To(live));
+    bar.OnProgress(ToJsonLine(Halfway()));
+    live.str("");
+    bar.OnProgress(ToJsonLine(LongWait()));
+    ProgressDisplay lines({.goal = kGoal}, To(plain), To(plain));
+    lines.OnProgress(ToJsonLine(LongWait()));
+    ProgressDisplay objects({.goal = kGoal, .json = true}, To(json), To(json));
+    objects.OnProgress(ToJsonLine(LongWait()));
+  }
+  EXPECT_EQ(live.str(), "\r\033[K" + ProgressBar(Halfway(), kGoal, 150, LongWait()) + "\n");
+  EXPECT_EQ(plain.str(), "");
+  EXPECT_EQ(json.str(), "");
 }
 
 TEST(ProgressDisplay, InJsonEveryLineIsAnObject) {

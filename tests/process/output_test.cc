@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -26,6 +29,7 @@ namespace grapevine::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -116,6 +120,50 @@ TEST(Output, ADryRunFindsFoldersThatAreMissing) {
 
 bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+// The other end of a terminal that is a program's standard output.
+class Terminal {
+ public:
+  explicit Terminal(uint16_t columns) : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    const winsize size{.ws_row = 25, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    good_ = master_.get() >= 0 && grantpt(master_.get()) == 0 && unlockpt(master_.get()) == 0 &&
+            ioctl(master_.get(), TIOCSWINSZ, &size) == 0;
+  }
+  bool good() const { return good_; }
+  std::string path() const { return ptsname(master_.get()); }
+  // All that is written until nobody has it open any more.
+  std::string ReadAll() const {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t got; (got = read(master_.get(), buffer, sizeof buffer)) > 0;) {
+      text.append(buffer, static_cast<size_t>(got));
+    }
+    return text;
+  }
+
+ private:
+  const UniqueDescriptor master_;
+  bool good_ = false;
+};
+
+// A gradient of rank 2 takes 4 s, once.
+TEST(Output, ATerminalSaysWhoWaitsForLong) {
+  const Terminal terminal(100);
+  ASSERT_TRUE(terminal.good());
+  const ScratchFolder folder;
+  GrapevineProcess run(
+      {"train", "-n", "4", "--model=phantom:1kB", "--compute=50ms", "--rounds=40",
+       "--chaos=slow:rank=2:factor=80:at=round:10:for=2s", "--out=" + folder.File("run")},
+      {.standard_output = terminal.path()});
+  const std::string text = terminal.ReadAll();
+  EXPECT_EQ(run.Await(), 0) << run.output();
+  EXPECT_THAT(text, ContainsRegex("rank [13] waits for 2, round 1[0-9], [1-4]\\.[0-9]+ s"));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line, '\r');) {
+    if (!Contains(line, "ETA")) continue;
+    EXPECT_LE(line.size(), 99u + 3) << "the width, and what empties the line: " << line;
+  }
 }
 
 TEST(Output, InJsonEveryLineIsAnObject) {
