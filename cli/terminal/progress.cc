@@ -153,6 +153,10 @@ void ProgressDisplay::OnProgress(std::string_view json) {
   if (!metrics.ok()) return OnStanding(json);
   started_ = true;
   Remember(*metrics, &latest_);
+  // All have completed that round meanwhile: the wait is over.
+  if (standing_ && standing_->wait && standing_->wait->round < metrics->round) {
+    standing_->wait.reset();
+  }
   if (options_.live) {
     DrawBar();
   } else {

@@ -203,6 +203,20 @@ TEST(ProgressDisplay, WhereTheNodesAreIsForTheBarAlone) {
   EXPECT_EQ(json.str(), "");
 }
 
+TEST(ProgressDisplay, AWaitIsOverOnceItsRoundIs) {
+  std::ostringstream out;
+  ProgressDisplay display({.goal = kGoal, .live = true, .width = [] { return 150; }}, To(out),
+                          To(out));
+  RunMetrics metrics = Halfway();
+  metrics.round = 91;
+  display.OnProgress(ToJsonLine(LongWait()));
+  display.OnProgress(ToJsonLine(metrics));
+  EXPECT_THAT(out.str(), HasSubstr(ProgressBar(metrics, kGoal, 150, LongWait())));
+  out.str("");
+  display.OnProgress(ToJsonLine(Halfway()));
+  EXPECT_THAT(out.str(), Not(HasSubstr("waits for")));
+}
+
 TEST(ProgressDisplay, InJsonEveryLineIsAnObject) {
   std::ostringstream out, errors;
   {
