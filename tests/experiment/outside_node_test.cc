@@ -243,7 +243,8 @@ class OpenEndedTest : public OutsideNodeTest {
 // The same bits as a run of one round more, in which nobody steps.
 TEST_F(OpenEndedTest, EndsWithARoundThatAveragesAlone) {
   constexpr int64_t kSteps = 7;  // of SettingsOf's 8 rounds
-  for (const char* algorithm : {"dpsgd", "dpsgd:order=atc", "sgp:overlap=1", "average:every=3"}) {
+  for (const char* algorithm :
+       {"dpsgd", "dpsgd:order=atc", "sgp:overlap=1", "average:every=3", "ps"}) {
     for (const char* on_failure : {"end", "shrink"}) {
       SCOPED_TRACE(absl::StrCat(algorithm, ", ", on_failure));
       settings_["algorithm"] = algorithm;
