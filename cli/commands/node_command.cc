@@ -176,7 +176,7 @@ absl::Status SayClosing(const Config& config, Rank rank, bool has_results) {
     std::cout << "rank " << rank << " is done: " << NodeDirectory(config.out(), rank) << std::endl;
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const std::string closing, ClosingLine(config, config.out()));
+  ASSIGN_OR_RETURN(const std::string closing, ClosingText(config, config.out()));
   std::cout << closing << std::flush;
   return absl::OkStatus();
 }

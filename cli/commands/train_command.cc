@@ -242,7 +242,7 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   std::cout << plan.header << "run directory: " << run << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
   RETURN_IF_ERROR(RunToTheEnd(config, plan, locked));
-  ASSIGN_OR_RETURN(const std::string closing, ClosingLine(config, run));
+  ASSIGN_OR_RETURN(const std::string closing, ClosingText(config, run));
   std::cout << closing << std::flush;
   return absl::OkStatus();
 }

@@ -177,7 +177,7 @@ std::string StepsText(const Summary& summary) {
                       SlowestNodeText(summary), LongestWaitsText(summary));
 }
 
-absl::StatusOr<std::string> ClosingLine(const Config& config, const std::string& run) {
+absl::StatusOr<std::string> ClosingText(const Config& config, const std::string& run) {
   ASSIGN_OR_RETURN(const Summary summary, ReadSummary(run));
   std::string text = absl::StrCat(Conclusion(summary), "\n", StepsText(summary));
   // A run that learns nothing has no curve.

@@ -30,7 +30,7 @@ std::string GoesOnText(const Experiment& experiment, const std::optional<Checkpo
 
 // The results of the run in folder `run`, and what can be done with its files, as lines. kInput
 // if its summary cannot be read.
-absl::StatusOr<std::string> ClosingLine(const Config& config, const std::string& run);
+absl::StatusOr<std::string> ClosingText(const Config& config, const std::string& run);
 
 }  // namespace grapevine
 
