@@ -63,7 +63,7 @@ class ViewAgreement {
   // The run has got longer.
   void Extend(Round limit) { limit_ = std::max(limit_, limit); }
   // There are no more rounds than these, of which no member has promised a later one.
-  void Close(Round limit) { limit_ = limit; }
+  void Close(Round limit);
 
   // A member is lost, or one that waits to come in. Nothing happens if it is known to be.
   void Lose(Member member);

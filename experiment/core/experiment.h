@@ -142,7 +142,7 @@ class Experiment {
   View TrainersOf(View view) const;
   AlgorithmOptions OptionsFor(Rank rank, const RunCourse* course) const;
   RunLength length() const {
-    return {.rounds = plan_.batches.plateau() ? 0 : plan_.rounds,
+    return {.rounds = plan_.batches.plateau() || plan_.open_ended ? 0 : plan_.rounds,
             .rounds_per_epoch = problem_->data() ? plan_.extent.rounds_per_epoch : 0};
   }
 

@@ -79,6 +79,11 @@ MakeGradients GradientsFrom(const std::shared_ptr<GradientDesk>& desk) {
   return [desk](GradientReports reports) { return desk->NewComputer(std::move(reports)); };
 }
 
+// None are of an open-ended run.
+std::optional<Round> PlannedRounds(const RunPlan& plan) {
+  return plan.open_ended ? std::nullopt : std::optional(plan.rounds);
+}
+
 // A gradient of which a plain step changes nothing: buffers move towards where they are.
 void StandStill(const ReplicaLayout& layout, const GradientDesk::Task& task) {
   const std::span<const float> replica = task.replica.span();
@@ -193,7 +198,7 @@ absl::Status NodeRun::OpenTelemetry() {
   ASSIGN_OR_RETURN(telemetry_port_, OpenTelemetryPort(*options_.telemetry,
                                                       {.rank = options_.rank,
                                                        .nodes = config.nodes(),
-                                                       .rounds = experiment_->rounds(),
+                                                       .rounds = PlannedRounds(experiment_->plan()),
                                                        .topology = config.topology(),
                                                        .algorithm = config.algorithm(),
                                                        .model = config.model(),
@@ -758,8 +763,10 @@ absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
   if (work.gradients > 0) *report.mutable_steps() = ToReport(StepsOf(work, metrics));
   if (objective_) AddWaits(work.awaited, &report);
   if (evaluator_) {
-    if (!std::isnan(work.loss_sum)) {
-      report.set_train_loss_sum(work.loss_sum * static_cast<double>(batch));
+    // A report's sum is over its samples: those whose losses are known stand for all.
+    if (work.losses > 0) {
+      const double known = static_cast<double>(work.passes) / static_cast<double>(work.losses);
+      report.set_train_loss_sum(work.loss_sum * known * static_cast<double>(batch));
     }
     ASSIGN_OR_RETURN(const Sketch sketch, model.SketchOf(experiment_->layout().parameter_size,
                                                          experiment_->config().seed()));

@@ -120,6 +120,12 @@ absl::Status CheckOpenEnd(const Experiment& experiment) {
                                    ": its nodes share a budget of gradients; say how many with "
                                    "rounds, for each node"));
   }
+  // A server hears of the end from rank 0, and of the last gradients from others, maybe before.
+  if (experiment.workers() < experiment.config().nodes()) {
+    return UsageError(absl::StrCat("--algorithm=", experiment.config().algorithm(),
+                                   ": its servers must know the end before they come to it; say "
+                                   "how many rounds the run has"));
+  }
   if (TakesUpdates(experiment).ok()) return absl::OkStatus();
   return UsageError(
       "--optimizer: a node whose program has ended takes steps that change nothing, and this "

@@ -30,11 +30,13 @@ absl::Status Closing::OnSpent(Rank rank, Round gradients, bool all) {
 
 void Closing::OnProgress(Rank rank, Round completed, bool waits) {
   if (!workers_.contains(rank) || IsSpent(rank)) return;
-  Need(std::min(completed, most_) + (waits ? 1 : 0));
+  needed_ = std::max(needed_, std::min(std::min(completed, most_) + (waits ? 1 : 0), most_ - 1));
+  Judge();
 }
 
 void Closing::Need(Round round) {
-  needed_ = std::max(needed_, std::min(round, most_ - 1));
+  agreed_ = std::max(agreed_, std::min(round, most_ - 1));
+  needed_ = std::max(needed_, agreed_);
   Judge();
 }
 
@@ -57,7 +59,7 @@ bool Closing::HoldsUp() const {
 void Closing::Judge() {
   if (closed_ || workers_.empty()) return;
   if (spent_.size() == workers_.size()) {
-    Round rounds = coasts_;
+    Round rounds = std::max(coasts_, agreed_);
     for (const auto& [rank, gradients] : spent_) rounds = std::max(rounds, gradients);
     closed_ = true;
     rounds_ = told_ = rounds + 1;

@@ -37,7 +37,8 @@ class Closing {
   absl::Status OnSpent(Rank rank, Round gradients, bool all);
   // Where a node is: so many rounds are completed, and whether it waits for others in the next one.
   void OnProgress(Rank rank, Round completed, bool waits);
-  // All are to come through the rounds below this one, as they have agreed.
+  // All are to come through the rounds below this one, as they have agreed, and the run does not
+  // end there.
   void Need(Round round);
   void Lose(Rank rank);
   void TakeIn(Rank rank);
@@ -69,7 +70,8 @@ class Closing {
   std::set<Rank> workers_;
   const Round most_;
   std::map<Rank, Round> spent_;
-  Round needed_ = 0;       // the rounds below
+  Round agreed_ = 0;       // the rounds below are to be come through, and one more
+  Round needed_ = 0;       // the rounds below, by anybody
   Round needed_then_ = 0;  // when there was leave last
   Round coasts_;           // the rounds below may be
   bool ends_all_ = false;

@@ -522,8 +522,11 @@ void ControlLine::Join(const control::Joined& joined) {
 
 void ControlLine::Move(const control::RoundLimit& limit) {
   last_growth_ = limit.growth();
-  if (limit.limit() <= last_limit_ && (limit_final_ || !limit.final())) return;
-  last_limit_ = std::max<Round>(last_limit_, limit.limit());
+  const bool settles = limit.final() && !limit_final_;
+  const bool moves = options_.open_ended && last_limit_ > 0 ? limit.limit() < last_limit_
+                                                            : limit.limit() > last_limit_;
+  if (!moves && !settles) return;
+  if (moves) last_limit_ = limit.limit();
   limit_final_ = limit_final_ || limit.final();
   *moves_.emplace_back().mutable_round_limit() = limit;
 }

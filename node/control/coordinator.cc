@@ -257,6 +257,7 @@ void Coordinator::TellClosing() {
     if (agreement_) agreement_->Close(round_limit_);
     if (calls_) calls_->Close(round_limit_);
     TellLimit(/*growth=*/0);
+    if (agreement_) TellDecrees();
   }
   const std::optional<Round> coast = closing_->TakeCoast();
   if (!coast) return;

@@ -22,7 +22,7 @@ namespace grapevine {
 struct NodeDescription {
   Rank rank = 0;
   Rank nodes = 1;                          // that the run was begun with
-  Round rounds = 0;                        // that the run is to have
+  std::optional<Round> rounds;             // that the run is to have, where that is known
   std::string topology, algorithm, model;  // canonical specs
   std::string version, revision;           // of the program
 };

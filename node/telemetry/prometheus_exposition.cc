@@ -138,8 +138,10 @@ Families OfNode(const NodeDescription& node, const NodeFigures& figures) {
       {{"topology", node.topology}, {"algorithm", node.algorithm}, {"model", node.model}});
   families.Gauge("ready", "Whether the node is in the run, as /readyz says.",
                  figures.ready ? 1 : 0);
-  families.Gauge("planned_rounds", "Rounds that the run is to have.",
-                 static_cast<double>(node.rounds));
+  if (node.rounds) {
+    families.Gauge("planned_rounds", "Rounds that the run is to have.",
+                   static_cast<double>(*node.rounds));
+  }
   families.Gauge("planned_nodes", "Nodes with which the run was begun.", node.nodes);
   families.Gauge("round",
                  "Rounds that the node has completed; steps of its own where nodes share a budget.",

@@ -291,7 +291,12 @@ class Node:
     def __exit__(self, kind, error, trace):
         if kind is not None:
             self.leave_now(_reason(error))
-        else:
+            return
+        try:
+            self.finish()
+        except errors.RunOverError:
+            pass  # it has left
+        except errors.UsageError:
             self._leave_early()
 
     def _end_with_the_program(self):
@@ -312,6 +317,12 @@ class Node:
         if not self._node:
             return
         try:
+            call("grapevine_retire", self._node, 0)
+            print(
+                f"grapevine: rank {self.rank} has ended after {self._rounds_done} rounds, and "
+                "averages on until the others have",
+                file=sys.stderr,
+            )
             self.finish()
             return
         except errors.UsageError:

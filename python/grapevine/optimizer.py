@@ -92,6 +92,9 @@ class Optimizer(torch.optim.Optimizer):
 
     def __exit__(self, kind, error, trace):
         self.node.__exit__(kind, error, trace)
+        if kind is None and self._task is not None and self.node.over:
+            with torch.no_grad():
+                self._end()
 
     def __repr__(self):
         return f"Grapevine({self._inner!r})"
@@ -114,8 +117,13 @@ class Optimizer(torch.optim.Optimizer):
         given, UsageError before they are done."""
         if self.over:
             return
+        self._kept.at_the_end(self._steps, self._state)
         self.node.finish(everybody)
         self._end()
+
+    def leave(self, why):
+        """Ends this node: its program has failed, of which `why` tells the others."""
+        self.node.leave_now(why)
 
     @torch.no_grad()
     def average(self, model):
@@ -150,7 +158,7 @@ class Optimizer(torch.optim.Optimizer):
             )
         found = self._inner.step(closure) if closure is not None else self._inner.step()
         loss = found if loss is None else loss
-        self._keep_state()
+        self._kept.after_step(self._task.round + 1, self._state)
         self._task = None
         self.node.deliver_weights(
             self._replica.weights(), math.nan if loss is None else float(loss)
@@ -158,11 +166,8 @@ class Optimizer(torch.optim.Optimizer):
         self._begin()
         return found
 
-    def _keep_state(self):
-        steps = self._task.round + 1
-        if self._kept.due(steps):
-            state = {"optimizer": self._inner.state_dict(), "buffers": self._replica.unaveraged()}
-            self._kept.save(steps, state)
+    def _state(self):
+        return {"optimizer": self._inner.state_dict(), "buffers": self._replica.unaveraged()}
 
     def _go_on(self, state):
         if state is None:

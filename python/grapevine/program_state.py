@@ -10,12 +10,16 @@ import torch
 
 from . import errors
 
+# In the name of the file of a program's last step.
+_LAST = "-last"
+
 
 class ProgramState:
     """The state of a node's optimizer, and the buffers that nobody averages, in files of the run's
     folder: node-RANK/program-STEPS.npz. A file is whole before the gradient of its last step is
     delivered, and so before any node can have the checkpoint of that round; it stays for as long
-    as there may be one to go on from.
+    as there may be one to go on from. In an open-ended run there may be rounds, and checkpoints,
+    after a program's last step: program-STEPS-last.npz is what there is to go on from then.
     """
 
     def __init__(self, node):
@@ -26,14 +30,25 @@ class ProgramState:
         # By time rank 0 says when; the program does not hear it beforehand.
         self._every = int(every) if every.isdigit() else None
         self._goes_on = node.setting("resume") != ""
+        self._tried = False
 
-    def due(self, steps):
-        """Whether there is a checkpoint after so many steps."""
-        return self._every is not None and steps % self._every == 0
+    def after_step(self, steps, state):
+        """state(): what there is to keep then. Raises OutputError; UsageError if it cannot be kept."""
+        if self._every is None:
+            return
+        if not self._tried:
+            _arrays(state())  # rather now than at the first checkpoint
+            self._tried = True
+        if steps % self._every == 0:
+            self._save(steps, state())
 
-    def save(self, steps, state):
-        """Raises OutputError."""
-        path = self._path(steps)
+    def at_the_end(self, steps, state):
+        """No step follows, though rounds may, and checkpoints of them."""
+        if self._every is not None:
+            self._save(steps, state(), last=True)
+
+    def _save(self, steps, state, last=False):
+        path = self._path(steps, last)
         aside = path.with_suffix(".tmp")
         try:
             with open(aside, "wb") as file:
@@ -48,10 +63,16 @@ class ProgramState:
             ) from None
 
     def load(self, steps):
-        """The state after so many steps; None where the run begins. Raises InputError."""
+        """What a run has that goes on after so many rounds; None where it begins. Raises
+        InputError."""
+        for round_, path in self._files():
+            if round_ > steps or not self._goes_on:
+                path.unlink(missing_ok=True)  # of a course that the run does not take
         if not self._goes_on or steps == 0:
             return None
         path = self._path(steps)
+        for _, last in self._files(last=True):
+            last.replace(path)  # in the rounds since then there were no steps
         if not path.exists():
             print(
                 f"grapevine: rank {self._rank} goes on with a fresh optimizer: there is no {path}",
@@ -67,23 +88,30 @@ class ProgramState:
                 "a fresh one, or resume an earlier checkpoint"
             ) from None
 
-    def _path(self, steps):
-        return self._folder / f"program-{steps}.npz"
+    def _path(self, steps, last=False):
+        return self._folder / f"program-{steps}{_LAST if last else ''}.npz"
+
+    def _files(self, last=False):
+        """With how many steps each has behind it, ascending; those of the last steps are also among
+        all."""
+        found = self._folder.glob(f"program-*{_LAST if last else ''}.npz")
+        return _numbered(found, lambda path: path.stem.removeprefix("program-").removesuffix(_LAST))
 
     def _oldest_checkpoint(self):
-        """After how many steps, of those that are there, complete or not."""
-        rounds = _numbers(self._out / "checkpoints", "round-*", "round-")
-        return min(rounds, default=0)
+        """After how many rounds, of those that are there, complete or not."""
+        found = (self._out / "checkpoints").glob("round-*")
+        numbered = _numbered(found, lambda path: path.name.removeprefix("round-"))
+        return numbered[0][0] if numbered else 0
 
     def _remove_before(self, steps):
-        for old in _numbers(self._folder, "program-*.npz", "program-"):
-            if old < steps:
-                self._path(old).unlink(missing_ok=True)
+        for round_, path in self._files():
+            if round_ < steps and not path.stem.endswith(_LAST):
+                path.unlink(missing_ok=True)
 
 
-def _numbers(folder, pattern, prefix):
-    texts = [path.name.removeprefix(prefix).removesuffix(".npz") for path in folder.glob(pattern)]
-    return [int(text) for text in texts if text.isdigit()]
+def _numbered(paths, number):
+    texts = ((number(path), path) for path in paths)
+    return sorted((int(text), path) for text, path in texts if text.isdigit())
 
 
 def _arrays(state):
@@ -98,17 +126,24 @@ def _arrays(state):
             return {"list": [told(inner) for inner in value], "tuple": isinstance(value, tuple)}
         if isinstance(value, torch.Tensor):
             name = f"tensor{len(arrays)}"
-            arrays[name] = value.detach().cpu().numpy()
+            try:
+                arrays[name] = value.detach().cpu().numpy()
+            except TypeError:
+                raise _cannot_be_kept(f"tensor of {value.dtype}") from None
             return {"tensor": name}
         if value is None or isinstance(value, (bool, int, float, str)):
             return {"value": value}
-        raise errors.UsageError(
-            f"the optimizer's state has a {type(value).__name__}, which cannot be kept with a "
-            "checkpoint: leave out checkpoint_every, or keep it by time"
-        )
+        raise _cannot_be_kept(type(value).__name__)
 
     text = json.dumps(told(state))
     return {"state": numpy.frombuffer(text.encode(), numpy.uint8), **arrays}
+
+
+def _cannot_be_kept(what):
+    return errors.UsageError(
+        f"the optimizer's state has a {what}, which cannot be kept with a checkpoint: give "
+        "checkpoint_every as a time, and keep it in the program's own way"
+    )
 
 
 def _state(arrays):

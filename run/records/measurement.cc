@@ -55,7 +55,7 @@ NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds tim
                       .wait_s = std::max(0.0, seconds - InSeconds(work.gradient + work.mix))};
   metrics.waited_for = InSeconds(work.awaited);
   if (work.gradients == 0) return metrics;
-  if (learns && !std::isnan(work.loss_sum)) metrics.train_loss = Mean(work.loss_sum, work.passes);
+  if (learns && work.losses > 0) metrics.train_loss = Mean(work.loss_sum, work.losses);
   AddNoise(work.noise, &metrics);
   metrics.norms = work.norms;
   metrics.gradient_s = InSeconds(work.gradient);

@@ -4,6 +4,7 @@
 #define GRAPEVINE_RUN_RECORDS_MEASUREMENT_H_
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,9 +26,10 @@ struct TrainingPoint {
 
 // What one node did since its last line.
 struct NodeWork {
-  double loss_sum = 0;    // of the mean losses of the gradients' passes; NaN where one is unknown
+  double loss_sum = 0;    // of the mean losses of the passes whose losses are known
   int64_t gradients = 0;  // none on a parameter server
   int64_t passes = 0;     // of these gradients, each over a batch
+  int64_t losses = 0;     // of these passes, are known
   GradientNoise noise;    // of those in which it was measured
   // Of the last one in which they were measured; empty if there is none.
   std::vector<TensorNorms> norms;
@@ -36,11 +38,14 @@ struct NodeWork {
   std::chrono::nanoseconds time{};  // from boundary to boundary
   AwaitedPeers awaited;
 
-  // `loss` is the mean over so many passes.
+  // `loss` is the mean over so many passes; NaN if nobody knows it.
   void AddGradient(double loss, int64_t count, std::chrono::nanoseconds took,
                    const GradientNoise& its_noise = {},
                    std::span<const TensorNorms> its_norms = {}) {
-    loss_sum += loss * static_cast<double>(count);
+    if (!std::isnan(loss)) {
+      loss_sum += loss * static_cast<double>(count);
+      losses += count;
+    }
     ++gradients;
     passes += count;
     noise += its_noise;

@@ -243,8 +243,7 @@ class OpenEndedTest : public OutsideNodeTest {
 // The same bits as a run of one round more, in which nobody steps.
 TEST_F(OpenEndedTest, EndsWithARoundThatAveragesAlone) {
   constexpr int64_t kSteps = 7;  // of SettingsOf's 8 rounds
-  for (const char* algorithm :
-       {"dpsgd", "dpsgd:order=atc", "sgp:overlap=1", "average:every=3", "ps"}) {
+  for (const char* algorithm : {"dpsgd", "dpsgd:order=atc", "sgp:overlap=1", "average:every=3"}) {
     for (const char* on_failure : {"end", "shrink"}) {
       SCOPED_TRACE(absl::StrCat(algorithm, ", ", on_failure));
       settings_["algorithm"] = algorithm;
@@ -335,6 +334,33 @@ TEST_F(OpenEndedTest, NeedsStepsThatChangeNothingWithoutAGradient) {
   refused = OutsideNode::Join(settings_, ModelAtStart()).status();
   EXPECT_EQ(FailureOf(refused), Failure::kUsage);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("share a budget of gradients"));
+}
+
+TEST_F(OpenEndedTest, RefusesWhatMustKnowTheEnd) {
+  for (const auto& [algorithm, words] : std::vector<std::pair<std::string, std::string>>{
+           {"ps", "its servers must know the end"}, {"average:every=once", "once"}}) {
+    settings_["algorithm"] = algorithm;
+    SettingsByName settings = SettingsOf(1);  // rank 0 would wait for the others, to tell them
+    settings.erase("rounds");
+    const absl::Status refused = OutsideNode::Join(settings, ModelAtStart()).status();
+    EXPECT_EQ(FailureOf(refused), Failure::kUsage) << algorithm;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr(words));
+  }
+}
+
+// Losses are those of the gradients that there were.
+TEST_F(OpenEndedTest, ItsLastLineHasALoss) {
+  OfAll(/*open=*/true, [&](Rank rank, OutsideNode& node) {
+    auto model = Steps(node, 7, 7);
+    if (rank == 0) EXPECT_FALSE(node.latest()->train_loss.has_value()) << "every round is measured";
+    return model;
+  });
+  settings_["log_every"] = "100";
+  OfAll(/*open=*/true, [&](Rank rank, OutsideNode& node) {
+    auto model = Steps(node, 7, 7);
+    if (rank == 0) EXPECT_EQ(node.latest()->train_loss, 1);
+    return model;
+  });
 }
 
 TEST_F(OpenEndedTest, ARunOfAKnownLengthDoesNotEndBefore) {

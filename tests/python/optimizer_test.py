@@ -255,6 +255,55 @@ class OptimizerTest(unittest.TestCase):
             self.assertTrue(torch.equal(found[rank][0], expected[rank][0]))
             self.assertEqual(found[rank][1], expected[rank][1])
 
+    def test_the_state_after_the_last_step_is_that_of_the_rounds_that_follow(self):
+        def steps(rank, settings):
+            model = settings.pop("start")[rank]
+            optimizer = gv.Optimizer(adam(model), gv.init(**settings), model=model)
+            begin = optimizer.steps, [int(s["step"]) for s in optimizer.state.values()]
+            for batch in list(batches(rank))[:3]:
+                optimizer.zero_grad()
+                optimizer.step(loss=backward(model, batch))
+            optimizer.finish()
+            return begin
+
+        with tempfile.TemporaryDirectory() as folder:
+            kept = {"checkpoint_every": 4, "rounds": None}
+            self.run_nodes(2, steps, out=f"{folder}/run", **kept)
+            found = self.run_nodes(2, steps, resume=f"{folder}/run", **kept)
+        for begin, taken in found:
+            self.assertEqual(begin, 4)  # in the last of which nobody stepped
+            self.assertEqual(set(taken), {3})
+
+    def test_the_end_of_a_with_statement_is_that_of_the_program(self):
+        def body(rank, settings):
+            model, other = settings.pop("start")[rank], network_without_seed()
+            with gv.Optimizer(sgd(model), gv.init(**settings), model=model) as optimizer:
+                for batch in batches(rank):
+                    optimizer.zero_grad()
+                    optimizer.step(loss=backward(model, batch))
+            return weights_of(model), optimizer.average(other), weights_of(other)
+
+        found = self.run_nodes(2, body, rounds=None, topology="complete")
+        self.assertTrue(found[0][1])
+        # All are alike after a round of averaging with everybody.
+        torch.testing.assert_close(found[0][2][:-20], found[0][0][:-20], rtol=0, atol=1e-6)
+        torch.testing.assert_close(found[1][0][:-20], found[0][0][:-20], rtol=0, atol=1e-6)
+
+    def test_a_program_that_fails_may_say_so(self):
+        def body(rank, settings):
+            model = settings.pop("start")[rank]
+            optimizer = gv.Optimizer(sgd(model), gv.init(**settings), model=model)
+            for batch in batches(rank):
+                optimizer.zero_grad()
+                if rank == 1 and optimizer.steps == 3:
+                    optimizer.leave("out of data")
+                    return
+                optimizer.step(loss=backward(model, batch))
+
+        with self.assertRaises(gv.GrapevineError) as caught:
+            self.run_nodes(2, body, rounds=None, on_failure="end")
+        self.assertIn("out of data", str(caught.exception))
+
     def test_a_damaged_state_is_named(self):
         def steps(rank, settings):
             model = settings.pop("start")[rank]

@@ -279,5 +279,26 @@ TEST_F(ControlLineTest, AFinishedRunDoesNotExcuseAFailure) {
   EXPECT_EQ(line_.Conclude(absl::InternalError("its own")).message(), "its own");
 }
 
+// Rank 0's role may have moved meanwhile: the successor has told the limit as it was.
+TEST(ControlLine, TheLimitOfAnOpenEndedRunComesInwardsOnce) {
+  const SteadyTime now{};
+  ControlLine line({.coordinator = "node1:29500", .rounds = 100, .open_ended = true}, now);
+  line.OnDirective(Roster(), now);
+  const auto told = [&line, now](Round limit, bool final) {
+    control::Directive directive;
+    directive.mutable_round_limit()->set_limit(limit);
+    directive.mutable_round_limit()->set_final(final);
+    line.OnDirective(directive, now);
+    const auto moved = line.TakeLimit();
+    return moved ? moved->limit() : -1;
+  };
+  EXPECT_EQ(told(100, false), 100);
+  EXPECT_EQ(told(24, false), 24);
+  EXPECT_EQ(told(24, false), -1);
+  EXPECT_EQ(told(100, false), -1) << "it is closed";
+  EXPECT_EQ(told(24, true), 24);
+  EXPECT_EQ(told(24, true), -1);
+}
+
 }  // namespace
 }  // namespace grapevine

@@ -1,4 +1,5 @@
 // How an open-ended run ends.
+#include <algorithm>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -126,6 +127,37 @@ TEST_F(CoordinatorClosing, MoreThanThereCanBeAreNotBelieved) {
   BeginRunning(2);
   Spend(1, 101);
   EXPECT_EQ(Class(), Failure::kPeerLost);
+}
+
+// Rank 1 was in round 20 with rank 0, whose view without it begins with round 21: the run has that
+// round at least, for the average of those who are left.
+TEST_F(CoordinatorClosing, AViewHasARoundOfItsOwn) {
+  resilient_ = true;
+  BeginRunning(2);
+  LoseProcess(1);
+  Collect();
+  Promise(0, Last(0).prepare().ballot(), 20);
+  Spend(0, 20);
+  for (const control::Directive& directive : directives_[0]) {
+    if (!directive.has_round_limit()) continue;
+    EXPECT_EQ(directive.round_limit().limit(), 22);
+  }
+  EXPECT_EQ(Last(0).coast().below(), 22);
+}
+
+// Too few are left, and wait for others; then their programs end.
+TEST_F(CoordinatorClosing, WhoWaitsForOthersGoesOnAloneWhenThereIsNothingLeftToDo) {
+  resilient_ = waits_ = true;
+  min_nodes_ = 2;
+  BeginRunning(2);
+  LoseProcess(1);
+  Collect();
+  Promise(0, Last(0).prepare().ballot(), 20);
+  EXPECT_TRUE(Last(0).has_prepare());
+  Spend(0, 20);
+  const auto& told = directives_[0];
+  EXPECT_TRUE(
+      std::ranges::any_of(told, [](const auto& directive) { return directive.has_view(); }));
 }
 
 // What rank 0 has been told is told to whoever takes the run over, and what it has told.

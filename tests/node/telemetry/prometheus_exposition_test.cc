@@ -33,6 +33,13 @@ TEST(Exposition, ANodeThatHasMeasuredNothingSaysNothingOfIt) {
   }
 }
 
+TEST(Exposition, ARunWhoseProgramsSayWhenItEndsHasNoPlannedRounds) {
+  EXPECT_THAT(Exposition(kNode, {}), HasSubstr("grapevine_planned_rounds{rank=\"2\"} 100\n"));
+  NodeDescription open = kNode;
+  open.rounds.reset();
+  EXPECT_THAT(Exposition(open, {}), Not(HasSubstr("planned_rounds")));
+}
+
 TEST(Exposition, LabelsAreEscaped) {
   EXPECT_THAT(Exposition(kNode, {}), HasSubstr("model=\"file:\\\"odd\\\\name\\\"\\n.textproto\""));
 }
