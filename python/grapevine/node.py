@@ -16,6 +16,8 @@ from ._library import call
 
 # A wait comes back so often, for Ctrl-C.
 _SLICE_MS = 100
+# For so long a process that has ended says nothing of it.
+_MOMENT_S = 2
 # Settings with which a step takes an update as it is.
 PLAIN_STEP = {
     "lr": 1,
@@ -318,12 +320,8 @@ class Node:
             return
         try:
             call("grapevine_retire", self._node, 0)
-            print(
-                f"grapevine: rank {self.rank} has ended after {self._rounds_done} rounds, and "
-                "averages on until the others have",
-                file=sys.stderr,
-            )
-            self.finish()
+            self._task = None
+            self._await_the_others()
             return
         except errors.UsageError:
             pass  # the run is longer
@@ -334,6 +332,18 @@ class Node:
             file=sys.stderr,
         )
         self.leave_now(f"the program ended {done}")
+
+    def _await_the_others(self):
+        try:
+            self.wanted(timeout=_MOMENT_S)
+            return
+        except TimeoutError:
+            print(
+                f"grapevine: rank {self.rank} has ended after {self._rounds_done} rounds, and "
+                "averages on until the others have",
+                file=sys.stderr,
+            )
+        self.finish()
 
     def __del__(self):
         if getattr(self, "_node", None):
