@@ -35,11 +35,13 @@ TEST(MeasureNode, ShowsWhereTheTimeSinceTheLastLineWent) {
 
 TEST(MeasureNode, ALossThatNobodyKnowsIsNotThere) {
   NodeWork work;
+  work.AddGradient(std::nan(""), 3, milliseconds(200));
+  EXPECT_FALSE(MeasureNode(kPoint, {}, work, /*batch=*/8, /*learns=*/true).train_loss.has_value());
   work.AddGradient(2.0, 1, milliseconds(200));
-  work.AddGradient(std::nan(""), 1, milliseconds(200));
+  work.AddGradient(4.0, 1, milliseconds(200));
   const NodeMetrics line = MeasureNode(kPoint, {}, work, /*batch=*/8, /*learns=*/true);
-  EXPECT_FALSE(line.train_loss.has_value());
-  EXPECT_DOUBLE_EQ(*line.gradient_s, 0.4);
+  EXPECT_DOUBLE_EQ(*line.train_loss, 3) << "the mean of those that are known";
+  EXPECT_DOUBLE_EQ(*line.gradient_s, 0.6);
 }
 
 TEST(MeasureNode, CountsPassesWhereAGradientHasSeveral) {
