@@ -352,13 +352,17 @@ TEST_F(OpenEndedTest, RefusesWhatMustKnowTheEnd) {
 TEST_F(OpenEndedTest, ItsLastLineHasALoss) {
   OfAll(/*open=*/true, [&](Rank rank, OutsideNode& node) {
     auto model = Steps(node, 7, 7);
-    if (rank == 0) EXPECT_FALSE(node.latest()->train_loss.has_value()) << "every round is measured";
+    if (rank == 0) {
+      EXPECT_FALSE(node.latest()->train_loss.has_value()) << "every round is measured";
+    }
     return model;
   });
   settings_["log_every"] = "100";
   OfAll(/*open=*/true, [&](Rank rank, OutsideNode& node) {
     auto model = Steps(node, 7, 7);
-    if (rank == 0) EXPECT_EQ(node.latest()->train_loss, 1);
+    if (rank == 0) {
+      EXPECT_EQ(node.latest()->train_loss, 1);
+    }
     return model;
   });
 }
