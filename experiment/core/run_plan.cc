@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/status.h"
+#include "model/problem/problem.h"
 #include "run/config/resolved_config.h"
 
 namespace grapevine {
