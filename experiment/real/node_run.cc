@@ -576,7 +576,6 @@ NodeSessionCallbacks NodeRun::Callbacks() {
               },
           .on_coast =
               [this](Round below, bool all) {
-                if (options_.desk == nullptr) return;  // a server's programs give none
                 if (all) options_.desk->RetireSoon();
                 options_.desk->Coast(below);
               },

@@ -55,12 +55,13 @@ absl::StatusOr<ResolvedConfig> Resolve(std::map<std::string, std::string> settin
   return resolved;
 }
 
+bool IsGiven(const ResolvedConfig& resolved, const char* name) {
+  return resolved.OriginOf(name).source != Source::kDefault;
+}
+
 // Whoever does not say how long the run is says when it ends.
 void LeaveOpen(ResolvedConfig* resolved) {
-  const auto given = [resolved](const char* name) {
-    return resolved->OriginOf(name).source != Source::kDefault;
-  };
-  if (given("epochs") || given("rounds")) return;
+  if (IsGiven(*resolved, "epochs") || IsGiven(*resolved, "rounds")) return;
   resolved->config.clear_epochs();
   resolved->config.set_rounds(kOpenEndedRounds);
 }
@@ -71,11 +72,10 @@ void ThinOut(ResolvedConfig* resolved) {
   constexpr int64_t kLines = 1000;  // more than a picture shows
   constexpr int64_t kSome = 10;     // rounds, of a run of unknown length
   Config& config = resolved->config;
-  const auto given = [resolved](const char* name) {
-    return resolved->OriginOf(name).source != Source::kDefault;
-  };
-  if (!given("eval_every")) config.set_eval_every(static_cast<double>(config.rounds()));
-  if (given("log_every")) return;
+  if (!IsGiven(*resolved, "eval_every")) {
+    config.set_eval_every(static_cast<double>(config.rounds()));
+  }
+  if (IsGiven(*resolved, "log_every")) return;
   config.set_log_every(IsOpenEnded(config) ? kSome
                                            : std::max<int64_t>(1, config.rounds() / kLines));
 }

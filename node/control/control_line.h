@@ -222,8 +222,9 @@ class ControlLine {
   View view_;                               // the last
   std::optional<control::View> told_view_;  // likewise, as it was told; absent: the first
   uint32_t ballot_ = 0;
-  // What every coordinator is to hear: what this node has said of others, and how good its own
-  // model is at the end. And that it is done.
+  // What every coordinator is to hear: what this node has said of others, that its program has no
+  // gradients any more (twice at most), and how good its own model is at the end. And that it is
+  // done.
   std::vector<control::Report> lasting_;
   std::deque<control::Report> parts_;  // of checkpoints that are not complete, as far as is known
   std::optional<Round> done_;

@@ -211,10 +211,12 @@ class Node:
         if self.over:
             return
         self._check_open()
+        self._retire(everybody)
+        self.wanted()
+
+    def _retire(self, everybody=False):
         call("grapevine_retire", self._node, int(everybody))
         self._task = None
-        while self.wanted() is not None:
-            pass
 
     def __iter__(self):
         while True:
@@ -319,8 +321,7 @@ class Node:
         if not self._node:
             return
         try:
-            call("grapevine_retire", self._node, 0)
-            self._task = None
+            self._retire()
             self._await_the_others()
             return
         except errors.UsageError:
@@ -343,7 +344,7 @@ class Node:
                 "averages on until the others have",
                 file=sys.stderr,
             )
-        self.finish()
+        self.wanted()
 
     def __del__(self):
         if getattr(self, "_node", None):

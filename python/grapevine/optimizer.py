@@ -30,8 +30,9 @@ class Optimizer(torch.optim.Optimizer):
     views of one flat tensor for each device. model: the module that has them, whose names and buffers the
     run takes over; running statistics are averaged, other buffers stay as they are. Without it
     buffers stay each node's own. settings: those of `grapevine node`; with rounds the run ends after
-    so many steps, the same on all nodes, without it once all have called finish(). Every node begins with the same weights, or the run is
-    refused: seed before the model is made. Waits until all nodes have joined.
+    so many steps, the same on all nodes, without it once all have called finish(). Every node begins
+    with the same weights, or the run is refused: seed before the model is made. Waits until all nodes
+    have joined.
     """
 
     def __init__(self, optimizer, run, *, model=None, **settings):
@@ -54,7 +55,8 @@ class Optimizer(torch.optim.Optimizer):
         self._task = None
         self._steps = 0
         self._begin()
-        self._go_on(self._kept.load(self._steps))
+        if self._task is not None:  # a server's run is over by now
+            self._go_on(self._kept.load(self._steps))
 
     # What PyTorch's schedulers and users reach for is the wrapped one's.
     @property

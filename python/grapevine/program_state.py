@@ -66,12 +66,13 @@ class ProgramState:
         """What a run has that goes on after so many rounds; None where it begins. Raises
         InputError."""
         for round_, path in self._files():
-            if round_ > steps or not self._goes_on:
-                path.unlink(missing_ok=True)  # of a course that the run does not take
+            # Of a course that the run does not take, or of the process before in this one's place.
+            if round_ > steps or (path.stem.endswith(_LAST) and not self._goes_on):
+                path.unlink(missing_ok=True)
         if not self._goes_on or steps == 0:
             return None
         path = self._path(steps)
-        for _, last in self._files(last=True):
+        for _, last in [] if path.exists() else self._files(last=True):
             last.replace(path)  # in the rounds since then there were no steps
         if not path.exists():
             print(

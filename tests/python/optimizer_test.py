@@ -269,7 +269,13 @@ class OptimizerTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             kept = {"checkpoint_every": 4, "rounds": None}
             self.run_nodes(2, steps, out=f"{folder}/run", **kept)
+            files = os.listdir(f"{folder}/run/node-0")
+            self.assertIn("program-3-last.npz", files)
             found = self.run_nodes(2, steps, resume=f"{folder}/run", **kept)
+            # The file of the first process's end is that of round 4 now.
+            files = os.listdir(f"{folder}/run/node-0")
+            self.assertIn("program-4.npz", files)
+            self.assertNotIn("program-3-last.npz", files)
         for begin, taken in found:
             self.assertEqual(begin, 4)  # in the last of which nobody stepped
             self.assertEqual(set(taken), {3})
