@@ -1,5 +1,6 @@
 #include "topology/topology.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,10 +46,10 @@ absl::Status Refuse(std::string_view spec, Rank n, std::string_view rule,
 }  // namespace
 
 absl::Status SizeError(std::string_view spec, Rank n, std::string_view rule,
-                       const std::function<bool(int64_t)>& works) {
-  for (int64_t distance = 1;; ++distance) {
+                       const std::function<bool(int64_t)>& works, int64_t least) {
+  for (int64_t distance = std::max<int64_t>(1, least - n);; ++distance) {
     const int64_t below = n - distance, above = n + distance;
-    const bool below_works = below >= 1 && works(below);
+    const bool below_works = below >= least && works(below);
     const bool above_works = works(above);
     if (below_works && above_works) {
       return Refuse(spec, n, rule, absl::StrCat(below, " or ", above));

@@ -115,9 +115,10 @@ std::vector<std::string> AdvisedTopologies(Rank nodes);
 //
 // Refuses `spec` over n nodes because of `rule`, and names the sizes closest to
 // n for which `works` holds (both, when one below is as close as one above).
-// Some size above n must work.
+// Some size above n must work, and none below `least`, which is what keeps the search short
+// where an option asks for very many nodes.
 absl::Status SizeError(std::string_view spec, Rank n, std::string_view rule,
-                       const std::function<bool(int64_t)>& works);
+                       const std::function<bool(int64_t)>& works, int64_t least = 1);
 
 // As above, where exactly one size works.
 absl::Status SizeError(std::string_view spec, Rank n, std::string_view rule, int64_t only);

@@ -57,6 +57,10 @@ TEST(TopologyErrorTest, RegularSizes) {
   EXPECT_EQ(Error("random:d=1", 4),
             "random:d=1: not for 4 nodes: a connected graph of degree 1 has 2 nodes; "
             "the nearest is n = 2");
+  // At once: not by trying every size up to there.
+  EXPECT_EQ(Error("random:d=2147483646", 8),
+            "random:d=2147483646: not for 8 nodes: n must be above d = 2147483646 and n * d even; "
+            "the nearest is n = 2147483647");
   EXPECT_EQ(Error("random:d=0", 4), "random:d=0: option d: 0 is less than 1");
   EXPECT_EQ(Error("random:d=99999", 100000),
             "random:d=99999: about 4.99995e+09 edges, more than the 100000000 that are stored; "

@@ -190,7 +190,7 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeRandomRegular(const Spec& sp
     return SizeError(spec.text, n,
                      d == 1 ? "a connected graph of degree 1 has 2 nodes"
                             : absl::StrCat("n must be above d = ", d, " and n * d even"),
-                     works);
+                     works, int64_t{d} + 1);
   }
   RETURN_IF_ERROR(CheckStorable(spec, 0.5 * n * d));
   return DrawConnected(spec, absl::StrCat("random:d=", d), n, seed, "try another seed",
@@ -228,7 +228,8 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeSmallWorld(const Spec& spec,
   RETURN_IF_ERROR(reader.Finish());
   if (k % 2 != 0) return SpecError(spec.text, absl::StrCat("option k: ", k, " is odd"));
   const auto works = [k](int64_t size) { return size > k; };
-  if (!works(n)) return SizeError(spec.text, n, absl::StrCat("n must be above k = ", k), works);
+  if (!works(n))
+    return SizeError(spec.text, n, absl::StrCat("n must be above k = ", k), works, int64_t{k} + 1);
   RETURN_IF_ERROR(CheckStorable(spec, 0.5 * n * k));
   return DrawConnected(spec, absl::StrCat("small-world:k=", k, ":p=", Shortest(p)), n, seed,
                        "raise k or lower p",
