@@ -83,6 +83,9 @@ std::string NearestName(std::string_view typed, const std::vector<std::string>& 
   std::string nearest;
   size_t least = std::max<size_t>(2, typed.size() / 3) + 1;
   for (const std::string& name : names) {
+    const size_t longer = std::max(typed.size(), name.size());
+    const size_t shorter = std::min(typed.size(), name.size());
+    if (longer - shorter >= least) continue;  // the distance is no less
     const size_t distance = EditDistance(typed, name);
     if (distance >= least) continue;
     least = distance;

@@ -181,9 +181,10 @@ int grapevine_retire(grapevine_node* node, int32_t everybody, grapevine_error* e
 int grapevine_metrics(grapevine_node* node, char** json, grapevine_error* error);
 
 /* Copies the last averaged model, that of the workers' models after a step that "eval_every" names
- * or at the end, into `weights` (grapevine_task's size), at the node that has rank 0's role. *round
- * is the step, -1 elsewhere or before there is one; *distance is the consensus distance then, the
- * mean of |x_i - mean|^2 over the parameters, NaN where servers have the model. */
+ * or at the end, into `weights` (grapevine_task's size); all workers have the same one. *round is
+ * the step, -1 before there is one; *distance is the consensus distance then, the mean of
+ * |x_i - mean|^2 over the parameters. Where asynchronous servers have the model, the node with
+ * rank 0's role alone has it, and *distance is NaN. */
 int grapevine_average(grapevine_node* node, float* weights, int64_t* round, double* distance,
                       grapevine_error* error);
 

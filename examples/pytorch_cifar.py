@@ -121,7 +121,7 @@ def main():
     optimizer.finish()
 
     average = resnet20()
-    if optimizer.average(average):  # at rank 0
+    if optimizer.average(average) and run.rank == 0:  # all ranks have it
         print(
             f"averaged model: accuracy {accuracy(average, *test):.1%}, "
             f"nodes apart by {optimizer.consensus_distance():.3g}; "

@@ -409,6 +409,7 @@ absl::Status NodeRun::Prepare() {
                     .workers = experiment_->workers(),
                     .nodes = experiment_->config().nodes(),
                     .evaluated = experiment_->evaluated(),
+                    .tells_average = options_.desk != nullptr,
                     .rounds = experiment_->rounds(),
                     .open_ended = experiment_->plan().open_ended,
                     .shares_budget = !experiment_->has_rounds(),

@@ -65,8 +65,9 @@ struct NodeRunOptions {
   // Where somebody else computes this node's gradients (Experiment::BuildFor an OutsideProblem);
   // null: the experiment's problem does.
   std::shared_ptr<GradientDesk> desk = nullptr;
-  // Where this node has rank 0's role: sees every averaged model, before it is released. On a
-  // thread of the run; the run waits for it.
+  // Sees every averaged model, before it is released: where this node has rank 0's role; and on all
+  // that have a part in it where somebody else computes gradients (desk). On a thread of the run;
+  // the run waits for it.
   std::function<void(const AveragedModel&)> on_average = [](const AveragedModel&) {};
   // Where this node has rank 0's role: receives every measurement of the run.
   std::function<void(const RunMetrics&)> on_metrics;
@@ -132,6 +133,7 @@ class NodeRun final : private RunObserver {
   void OnSteps(const StepsReport& report) override { session_->ReportSteps(report); }
   void OnAverage(AveragedModel average) override { evaluations_->Submit(std::move(average)); }
   void OnState(SavedNode saved) override;
+  void OnToldAverage(const AveragedModel& average) override { options_.on_average(average); }
   void OnNoAverage(Round round) override { collector_->OnNoEvaluation(round); }
   void OnPeerLost(Rank peer, const absl::Status& why) override { session_->ReportLoss(peer, why); }
   void OnPromise(uint32_t ballot, Round round) override { session_->ReportPromise(ballot, round); }

@@ -93,8 +93,9 @@ class OutsideNode {
   // Ends the run with this error, unless it is over.
   void Interrupt(absl::Status why);
 
-  // The last averaged model, where this node has rank 0's role: the mean of the workers' models
-  // after a round that --eval-every names, and at the end. None elsewhere, or before the first.
+  // The last averaged model: the mean of the workers' models after a round that --eval-every names,
+  // and at the end, the same on all workers; of servers' weights, where this node has rank 0's
+  // role. None elsewhere, or before the first.
   struct Average {
     Round round = 0;
     std::vector<float> model;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "node/runner/model_tree.h"
 
 namespace grapevine {
 
@@ -15,18 +15,7 @@ namespace {
 // Chunks in flight from a child, and up to the parent.
 constexpr int64_t kReductionWindow = 4;
 
-int64_t SubtreeSize(int64_t root, int64_t n) {
-  if (root >= n) return 0;
-  return 1 + SubtreeSize(2 * root + 1, n) + SubtreeSize(2 * root + 2, n);
-}
-
 SharedSlice Whole(const SharedVector& vector) { return {vector.data, 0, vector.size}; }
-
-// As a message: two doubles, as they are in memory (little-endian).
-static_assert(sizeof(MergedDistances) == kMergeSums * sizeof(double));
-SharedBytes Bytes(const std::shared_ptr<MergedDistances>& distances) {
-  return {distances, reinterpret_cast<std::byte*>(distances.get()), sizeof(MergedDistances)};
-}
 
 }  // namespace
 
@@ -39,38 +28,6 @@ ModelReduction::ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout
       chunk_size_(chunk_size),
       all_(std::make_shared<View>(FirstView(size))),
       view_(all_) {}
-
-std::shared_ptr<const View> ModelReduction::WithModels(std::shared_ptr<const View> view) const {
-  if (view->members.back() < size_) return view;
-  View with = *view;
-  std::erase_if(with.members, [this](Member member) { return member >= size_; });
-  return std::make_shared<const View>(std::move(with));
-}
-
-Rank ModelReduction::MemberAt(int64_t place, const View& view, Rank lead) {
-  return view.members[(place + view.RankOf(lead).value_or(0)) % view.size()];
-}
-
-int64_t ModelReduction::PlaceIn(const View& view, Rank lead) const {
-  const Rank size = view.size();
-  return (*view.RankOf(rank_) + size - view.RankOf(lead).value_or(0)) % size;
-}
-
-Rank ModelReduction::ParentIn(const View& view, Rank lead) const {
-  const int64_t place = PlaceIn(view, lead);
-  return place == 0 ? rank_ : MemberAt((place - 1) / 2, view, lead);
-}
-
-std::vector<ModelReduction::Child> ModelReduction::ChildrenIn(const View& view, Rank lead) const {
-  std::vector<Child> children;
-  const int64_t place = PlaceIn(view, lead);
-  for (const int64_t child : {2 * place + 1, 2 * place + 2}) {
-    if (child >= view.size()) continue;
-    children.push_back(
-        {.rank = MemberAt(child, view, lead), .nodes = SubtreeSize(child, view.size())});
-  }
-  return children;
-}
 
 int64_t ModelReduction::ChunkSize(int64_t chunk) const {
   return std::min(chunk_size_, layout_->size - chunk * chunk_size_);
@@ -96,10 +53,14 @@ absl::Status ModelReduction::BeginDue() {
 
 absl::Status ModelReduction::Begin(Due due) {
   round_ = due.round;
-  view_ = due.view ? WithModels(std::move(due.view)) : all_;
+  view_ = due.view ? WithModels(std::move(due.view), size_) : all_;
   lead_ = due.lead;
-  parent_ = ParentIn(*view_, lead_);
-  children_ = ChildrenIn(*view_, lead_);
+  const ModelTree tree = TreeAt(rank_, *view_, lead_);
+  parent_ = tree.parent;
+  children_.clear();
+  for (const auto& [rank, nodes] : tree.children) {
+    children_.push_back({.rank = rank, .nodes = nodes});
+  }
   orphan_ = false;
   if (rank_ == lead_) {
     mean_ = means_.Take(layout_->size, "the averaged model");
@@ -262,8 +223,9 @@ std::vector<Waiting> ModelReduction::waiting_for() const {
 std::vector<Rank> ModelReduction::Peers() const {
   std::vector<Rank> peers;
   if (!takes_part()) return peers;
-  if (rank_ > 0) peers.push_back(ParentIn(*all_, 0));
-  for (const Child& child : ChildrenIn(*all_, 0)) peers.push_back(child.rank);
+  const ModelTree tree = TreeAt(rank_, *all_, 0);
+  if (rank_ > 0) peers.push_back(tree.parent);
+  for (const ModelTree::Branch& child : tree.children) peers.push_back(child.rank);
   return peers;
 }
 

@@ -74,6 +74,8 @@ class ModelAssembly {
   virtual void ReleaseAverage() = 0;
   // At the lead: the rounds of which there will be none, each once.
   virtual std::vector<Round> TakeVoid() = 0;
+  // Elsewhere: one of which the lead has told (ModelBroadcast), once; it needs no release.
+  virtual std::optional<AveragedModel> TakeTold() { return std::nullopt; }
   virtual bool average_out() const = 0;
 
   // Whether none is being put together, and whether one waits to be.
@@ -92,7 +94,7 @@ class ModelAssembly {
 
 // The averaged model and the exact consensus distance, without stopping the run.
 //
-// Means go up a binary tree over the ranks (children 2r+1 and 2r+2) in chunks; each node
+// Means go up a binary tree over the ranks (model_tree.h) in chunks; each node
 // merges its own replica with what its children send (kernels/passes/merge_means.h). Rank 0
 // ends up with mean_i x_i over parameters and buffers and with (1/n) sum_i |x_i - mean|^2
 // over the parameters and over the buffers. A node holds its replica of that round and a
@@ -145,14 +147,6 @@ class ModelReduction final : public ModelAssembly {
     std::deque<SharedVector> chunks = {};
     std::shared_ptr<MergedDistances> distances = {};  // of its subtree
   };
-  // Without servers.
-  std::shared_ptr<const View> WithModels(std::shared_ptr<const View> view) const;
-  // The members at the parent's and the children's places in the tree, where there are such; places
-  // are positions in the view, counted from that of the lead.
-  static Rank MemberAt(int64_t place, const View& view, Rank lead);
-  int64_t PlaceIn(const View& view, Rank lead) const;
-  Rank ParentIn(const View& view, Rank lead) const;
-  std::vector<Child> ChildrenIn(const View& view, Rank lead) const;
   int64_t chunks() const { return (layout_->size + chunk_size_ - 1) / chunk_size_; }
   int64_t ChunkSize(int64_t chunk) const;
   // The messages of a subtree: its chunks, then its sums of squared distances.

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "kernels/tensor/tensor_thread.h"
 #include "node/runner/model_assembly.h"
+#include "node/runner/model_broadcast.h"
 #include "optim/optimizer.h"
 
 namespace grapevine {
@@ -96,6 +97,10 @@ absl::Status Runner::MakeParts() {
   } else {
     assembly_ =
         std::make_unique<ModelReduction>(options_.rank, options_.workers, layout_, transport_);
+    if (options_.tells_average) {
+      assembly_ = std::make_unique<ModelBroadcast>(std::move(assembly_), options_.rank,
+                                                   options_.workers, layout_, transport_);
+    }
   }
   return absl::OkStatus();
 }
@@ -423,6 +428,9 @@ absl::Status Runner::AdvanceReductions() {
   RETURN_IF_ERROR(assembly_->BeginDue());
   if (std::optional<AveragedModel> average = assembly_->TakeAverage()) {
     observer_->OnAverage(*std::move(average));
+  }
+  if (const std::optional<AveragedModel> told = assembly_->TakeTold()) {
+    observer_->OnToldAverage(*told);
   }
   for (const Round round : assembly_->TakeVoid()) {
     const auto comes_again = [round](const auto& agreed) { return agreed.again == round; };

@@ -87,7 +87,10 @@ class RunObserver {
   // Only on rank 0, or whoever has its role: the model that counts at an evaluation round. The next
   // one is computed once Runner::OnAverageDone says that this one is released.
   virtual void OnAverage(AveragedModel average) = 0;
-  // Likewise: there will be none of this round, as nodes were lost.
+  // Where models are told (RunnerOptions::tells_average): on the others, the same model. It is not
+  // awaited.
+  virtual void OnToldAverage(const AveragedModel& average) {}
+  // Only on rank 0, likewise: there will be none of this round, as nodes were lost.
   virtual void OnNoAverage(Round round) {}
   // Where nodes go on without those that are lost: rank 0 is to hear that this one may be, and how
   // far this node may go until the members have agreed (algorithm/membership/view_agreement.h).
@@ -112,6 +115,8 @@ struct RunnerOptions {
   // All nodes, and which model is put together where `evaluate` says so.
   Rank nodes = 1;
   EvaluatedModel evaluated = EvaluatedModel::kWorkersMean;
+  // Whether that model is told to all that have a part in it (ModelBroadcast); not of servers.
+  bool tells_average = false;
   // Rounds to do; `limit` < `rounds` while the end is not settled (SetLimit).
   Round rounds = 0;
   Round limit = 0;

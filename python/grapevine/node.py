@@ -254,8 +254,9 @@ class Node:
         return json.loads(_library.call_for_text("grapevine_metrics", self._node))
 
     def average(self):
-        """The last averaged model, flat, at the node with rank 0's role; None elsewhere, and before
-        the first. There is one after every `eval_every` rounds, and at the end."""
+        """The last averaged model, flat, the same at all workers; None before the first. There is one
+        after every `eval_every` rounds, and at the end. Where asynchronous servers have the model,
+        the node with rank 0's role alone has it."""
         found = self._averaged()
         return None if found is None else found[0]
 

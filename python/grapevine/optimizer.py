@@ -130,8 +130,9 @@ class Optimizer(torch.optim.Optimizer):
     @torch.no_grad()
     def average(self, model):
         """Loads the run's last averaged model, parameters and running statistics, into `model`, of
-        the same class as the one that is trained; whether there is one: it is at rank 0's node
-        alone, after every `eval_every` steps and at the end."""
+        the same class as the one that is trained; whether there is one: it is put together after
+        every `eval_every` steps and at the end, and told to all workers (with asynchronous parameter
+        servers, to rank 0's node alone)."""
         flat = self.node.average()
         if flat is None:
             return False

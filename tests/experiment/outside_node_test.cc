@@ -253,8 +253,8 @@ TEST_F(OpenEndedTest, EndsWithARoundThatAveragesAlone) {
       });
       const auto open = OfAll(/*open=*/true, [&](Rank rank, OutsideNode& node) {
         auto model = Steps(node, kSteps, kSteps);
+        EXPECT_EQ(node.average()->round, kSteps + 1);
         if (rank == 0) {
-          EXPECT_EQ(node.average()->round, kSteps + 1);
           EXPECT_EQ(node.latest()->round, kSteps + 1);
         }
         return model;
@@ -268,7 +268,7 @@ TEST_F(OpenEndedTest, EndsWithARoundThatAveragesAlone) {
 TEST_F(OpenEndedTest, WhoHasNoneGoesOnAveraging) {
   settings_["peer_timeout"] = "2s";  // heartbeats come often
   const std::vector<int64_t> steps = {3, 40, 90};
-  std::vector<float> average;
+  std::vector<std::vector<float>> averages(kOutsiders);
   OfAll(/*open=*/true, [&](Rank rank, OutsideNode& node) {
     std::vector<float> constant(node.experiment().layout().size, 0.001f * (rank + 1));
     for (int64_t step = 0; step < steps[rank]; ++step) {
@@ -285,11 +285,13 @@ TEST_F(OpenEndedTest, WhoHasNoneGoesOnAveraging) {
     const auto end = node.Await(InTime());
     EXPECT_TRUE(end.ok() && *end && (*end)->over()) << end.status();
     EXPECT_TRUE(node.AwaitEnd(InTime()).value_or(absl::UnknownError("no end")).ok());
-    if (rank == 0) average = node.average()->model;
+    averages[rank] = node.average()->model;
     return std::vector<float>();
   });
   const std::vector<float> start = ModelAtStart().initial;
+  const std::vector<float>& average = averages[0];
   ASSERT_EQ(average.size(), start.size());
+  for (const std::vector<float>& told : averages) EXPECT_EQ(told, average);
   const float moved = 0.001f * (3 * 1 + 40 * 2 + 90 * 3) / 3;
   for (size_t i = 0; i < start.size(); ++i) ASSERT_NEAR(average[i], start[i] - moved, 1e-4) << i;
 }

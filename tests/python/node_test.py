@@ -190,7 +190,7 @@ class RecordsTest(unittest.TestCase):
             x = x - numpy.float32(0.1) * Quadratic(0).gradient(x)
         numpy.testing.assert_allclose(model, x, atol=1e-6)
 
-    def test_the_averaged_model_is_rank_0s(self):
+    def test_all_have_the_averaged_model(self):
         def body(rank, settings):
             node = gv.Node({"x": START}, **settings)
             for task in node:
@@ -204,7 +204,22 @@ class RecordsTest(unittest.TestCase):
         numpy.testing.assert_allclose(found[0][1], mean, atol=1e-6)
         distance = ((models - mean) ** 2).sum(axis=1).mean()
         self.assertAlmostEqual(found[0][2], distance, places=6)
-        self.assertEqual(found[1][1:], (None, None))
+        for _, average, apart in found[1:]:
+            numpy.testing.assert_array_equal(average, found[0][1])
+            self.assertEqual(apart, found[0][2])
+
+    def test_where_servers_have_the_model_it_is_rank_0s(self):
+        def body(rank, settings):
+            node = gv.Node({"x": START}, **settings)
+            for task in node:
+                task.gradient[:] = Quadratic(rank).gradient(task.replica)
+                node.deliver()
+            return node.average(), node.consensus_distance()
+
+        found = cluster.in_threads(3, body, algorithm="ps:async", rounds=8, lr=0.1)
+        self.assertIsNotNone(found[0][0])
+        self.assertIsNone(found[0][1])
+        self.assertEqual(found[1:], [(None, None)] * 2)
 
     def test_metrics_are_rank_0s(self):
         def body(rank, settings):

@@ -47,7 +47,7 @@ class CarriedMessages {
     while (true) {
       std::vector<std::pair<Rank, Rank>> ready;
       for (auto& [edge, queue] : queues_) {
-        if (!queue.empty() && posts_.contains({edge, queue.front().first})) ready.push_back(edge);
+        if (FirstPosted(edge, queue) != queue.end()) ready.push_back(edge);
       }
       if (ready.empty()) return absl::OkStatus();
       const absl::Status carried = Carry(ready[order_.Below(ready.size())]);
@@ -81,9 +81,19 @@ class CarriedMessages {
     const Rank rank_;
   };
 
+  // A message without a post does not hold up a later one that has its own.
+  using Queue = std::deque<std::pair<Tag, Outgoing>>;
+  Queue::iterator FirstPosted(Edge edge, Queue& queue) const {
+    return std::ranges::find_if(queue, [&](const auto& message) {
+      return posts_.contains({edge, message.first});
+    });
+  }
+
   absl::Status Carry(Edge edge) {
-    const auto [tag, message] = std::move(queues_[edge].front());
-    queues_[edge].pop_front();
+    Queue& queue = queues_[edge];
+    const auto next = FirstPosted(edge, queue);
+    const auto [tag, message] = std::move(*next);
+    queue.erase(next);
     const SharedBytes& bytes = message.bytes;
     const SharedBytes into = posts_.extract({edge, tag}).mapped();
     EXPECT_EQ(bytes.size, into.size);
@@ -98,7 +108,7 @@ class CarriedMessages {
   KeyedRandom order_;
   std::vector<std::unique_ptr<End>> ends_;
   std::vector<std::unique_ptr<Part>> parts_;
-  std::map<Edge, std::deque<std::pair<Tag, Outgoing>>> queues_;
+  std::map<Edge, Queue> queues_;
   std::map<std::pair<Edge, Tag>, SharedBytes> posts_;
   int64_t delivered_ = 0;
 };

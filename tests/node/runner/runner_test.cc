@@ -268,9 +268,11 @@ TEST(Runner, ARestIsNoWaitForANeighbour) {
   set_time(seconds(100));
   ASSERT_TRUE(punctual.Begin().ok());
   ASSERT_TRUE(late.Begin().ok());
-  ASSERT_TRUE(StepUntil({&punctual, &late}, [&] {
-    return punctual.progress().round == 1 && late.progress().round == 1;
-  }));
+  // Not only at the limit: all that was on its way has come, and the end is what is waited for.
+  const auto rests = [](const SteppedNode& node) {
+    return node.progress().round == 1 && node.progress().waiting_for == std::vector<Rank>{0};
+  };
+  ASSERT_TRUE(StepUntil({&punctual, &late}, [&] { return rests(punctual) && rests(late); }));
   set_time(seconds(150));
   punctual.alone.runner->SetLimit(2, false);
   late.alone.runner->SetLimit(2, false);

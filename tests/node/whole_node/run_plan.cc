@@ -70,6 +70,7 @@ std::string Describe(const RunPlan& plan) {
       " on ", plan.topology, " of ", plan.nodes, ", window ", plan.window, ", ", plan.rounds,
       " rounds",
       plan.evaluate_every > 0 ? absl::StrCat(", evaluated every ", plan.evaluate_every) : "",
+      plan.tells() ? " and told" : "",
       plan.batch_schedule.empty() ? "" : absl::StrCat(", batches ", plan.batch_schedule),
       plan.checkpoint_every
           ? absl::StrCat(", checkpoints every ", InSeconds(*plan.checkpoint_every))

@@ -78,6 +78,9 @@ struct RunPlan {
   std::optional<std::chrono::nanoseconds> checkpoint_every;
   Round saved_every = 0;  // or after so many rounds; 0: not by these
   std::vector<Fault> faults;
+
+  // Whether averaged models are told to all that have a part in them: in every third run.
+  bool tells() const { return seed % 3 == 0; }
 };
 
 // Whether its nodes save as they go over to another view: they go through no rounds together.

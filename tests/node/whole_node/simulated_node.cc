@@ -132,6 +132,7 @@ void SimulatedNode::MakeRunner() {
       RunnerOptions{.rank = rank_,
                     .workers = workers,
                     .nodes = plan().nodes,
+                    .tells_average = plan().tells(),
                     .rounds = plan().rounds,
                     .shares_budget = !HasRounds(plan().algorithm),
                     .evaluate =
@@ -683,6 +684,11 @@ void SimulatedNode::OnState(SavedNode saved) {
     message.mutable_part()->set_steps(steps);
     Tell(std::move(message));
   });
+}
+
+void SimulatedNode::OnToldAverage(const AveragedModel& average) {
+  Say(absl::StrCat("has heard the average of round ", average.round));
+  told_.push_back(average);
 }
 
 void SimulatedNode::OnNoAverage(Round round) {

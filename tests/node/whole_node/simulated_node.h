@@ -73,6 +73,8 @@ class SimulatedNode final : public RunObserver {
   // The batch that each of them was of, in first ones.
   const std::vector<int64_t>& batches() const { return batches_; }
   const std::vector<AveragedModel>& averages() const { return averages_; }
+  // Those of which another has told.
+  const std::vector<AveragedModel>& told() const { return told_; }
   // After which rounds it has saved what it has.
   const std::vector<Round>& saved() const { return saved_; }
   // Where nodes go through no rounds together: what it has saved, by checkpoints.
@@ -93,6 +95,7 @@ class SimulatedNode final : public RunObserver {
   absl::Status OnCut(const CutReport& report, const BoundaryModel& model) override;
   void OnSteps(const StepsReport& report) override;
   void OnState(SavedNode saved) override;
+  void OnToldAverage(const AveragedModel& average) override;
   void OnNoAverage(Round round) override;
   void OnPeerLost(Rank peer, const absl::Status& why) override;
   void OnPromise(uint32_t ballot, Round round) override;
@@ -200,6 +203,7 @@ class SimulatedNode final : public RunObserver {
   RunCourse course_;
   RunHorizon horizon_;  // rank 0's
   std::vector<AveragedModel> averages_;
+  std::vector<AveragedModel> told_;
   std::vector<std::vector<Round>> reported_;
   std::vector<Round> saved_;
   std::map<Round, NodeState> states_;

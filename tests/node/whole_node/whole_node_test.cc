@@ -45,6 +45,25 @@ constexpr uint64_t kSeeds = 450;
 
 void Print(const std::string& line) { std::cout << line << "\n"; }
 
+// What nodes hear of averaged models is what whoever had rank 0's role has had evaluated.
+void ExpectThatToldIsEvaluated(const RunPlan& plan, const SimulatedRun& run) {
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    for (const AveragedModel& told : run.node(rank).told()) {
+      const auto same = [&](const AveragedModel& average) {
+        return average.round == told.round &&
+               std::ranges::equal(average.model.span(), told.model.span()) &&
+               average.consensus_distance == told.consensus_distance;
+      };
+      bool found = false, may_be_gone = false;
+      for (Rank lead = 0; lead < plan.nodes; ++lead) {
+        found = found || std::ranges::any_of(run.node(lead).averages(), same);
+        may_be_gone = may_be_gone || !run.node(lead).ending() || !run.node(lead).ending()->ok();
+      }
+      EXPECT_TRUE(found || may_be_gone) << "rank " << rank << ", round " << told.round;
+    }
+  }
+}
+
 // Runs the plans of many seeds, or of one, told in full.
 void ForEverySeed(RunPlan (*draw)(uint64_t seed),
                   const std::function<void(const RunPlan&, SimulatedRun&)>& check) {
@@ -57,6 +76,7 @@ void ForEverySeed(RunPlan (*draw)(uint64_t seed),
     if (only) Print(Describe(plan));
     SimulatedRun run(plan, only ? Print : std::function<void(const std::string&)>());
     check(plan, run);
+    ExpectThatToldIsEvaluated(plan, run);
   }
 }
 
@@ -93,6 +113,9 @@ void ExpectAllMeasurements(const RunPlan& plan, const SimulatedRun& run) {
   ASSERT_EQ(averages.size(), static_cast<size_t>(every > 0 ? LastRound(plan) / every : 0));
   for (size_t k = 0; k < averages.size(); ++k) {
     ASSERT_EQ(averages[k].round, every * static_cast<Round>(k + 1));
+  }
+  for (Rank rank = 1; rank < *WorkerCount(plan.algorithm, plan.nodes); ++rank) {
+    ASSERT_EQ(run.node(rank).told().size(), plan.tells() ? averages.size() : 0) << "rank " << rank;
   }
 }
 

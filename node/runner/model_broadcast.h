@@ -1,0 +1,142 @@
+// Averaged models told to all that have a part in them: for runs whose programs look at the model
+// on every node.
+//
+// What another assembly puts together at the lead goes down its tree (model_tree.h) in chunks, each
+// passed on as it arrives, and after them the distances. How many have it comes up again: once all
+// do, the lead gives the average out, so that nobody ends before. Where there is no model of a
+// round, as a node was lost, or where a node is lost on the way, those below go through the
+// motions, and nothing comes of that round at the lead (Void).
+//
+// Steps and bytes: 2 ceil(log2 n) chunk hops and as many of a small message, n - 1 times the bytes
+// of a replica. A node holds the growing model beside what the other assembly holds; the lead
+// nothing more.
+//
+// Thread-compatible: the runner's thread.
+#ifndef GRAPEVINE_NODE_RUNNER_MODEL_BROADCAST_H_
+#define GRAPEVINE_NODE_RUNNER_MODEL_BROADCAST_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "algorithm/event.h"
+#include "algorithm/view.h"
+#include "base/ids.h"
+#include "kernels/passes/merge_means.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/shared_vector.h"
+#include "model/problem/averaged_model.h"
+#include "node/runner/model_assembly.h"
+#include "node/transport/transport.h"
+
+namespace grapevine {
+
+class ModelBroadcast final : public ModelAssembly {
+ public:
+  // All ranks below `size`, or those of a view, have a part in what `assembly` puts together.
+  // `chunk_size` is in elements. The layout and the transport outlive it.
+  ModelBroadcast(std::unique_ptr<ModelAssembly> assembly, Rank rank, Rank size,
+                 const ReplicaLayout* layout, Transport* transport,
+                 int64_t chunk_size = int64_t{1} << 18);
+
+  bool takes_part() const override { return assembly_->takes_part(); }
+  void Add(Due due) override;
+  absl::Status BeginDue() override;
+  absl::Status OnReceived(const Received& message) override;
+  absl::Status OnSent(Rank to, Tag tag) override;
+  absl::Status OnLost(Rank from, Tag tag) override;
+  absl::Status OnUndelivered(Rank to, Tag tag) override;
+  std::optional<AveragedModel> TakeAverage() override {
+    return std::exchange(average_, std::nullopt);
+  }
+  void ReleaseAverage() override { assembly_->ReleaseAverage(); }
+  std::vector<Round> TakeVoid() override { return std::exchange(void_, {}); }
+  std::optional<AveragedModel> TakeTold() override { return std::exchange(told_, std::nullopt); }
+  bool average_out() const override {
+    return assembly_->average_out() && !(current_ && current_->parent == rank_);
+  }
+  bool idle() const override { return assembly_->idle() && !current_ && results_.empty(); }
+  bool behind() const override { return assembly_->behind() || !due_.empty(); }
+  bool holds_up() const override;
+  std::vector<Waiting> waiting_for() const override;
+  std::vector<Rank> Peers() const override { return assembly_->Peers(); }
+
+ private:
+  struct Announced {
+    Round round;
+    std::shared_ptr<const View> view;
+    Rank lead;
+  };
+  struct Listener {
+    Rank rank;
+    int64_t sent = 0;
+    int64_t taken = 0;
+    std::optional<double> told = {};  // nodes of its subtree that have all of it
+    std::shared_ptr<MergedDistances> answer = std::make_shared<MergedDistances>();
+    bool lost = false;
+
+    bool done() const { return lost || told; }
+  };
+  // What is on its way down.
+  struct Current {
+    Round round;
+    uint16_t channel;
+    Rank parent;  // this node at the lead
+    Rank nodes;   // all of them
+    std::vector<Listener> listeners = {};
+    SharedVector model = {};
+    std::shared_ptr<MergedDistances> distances = {};
+    bool orphan = false;    // the parent is lost
+    bool valid = true;      // whether all of it is what the lead has told
+    int64_t posted = 0;     // messages from the parent
+    int64_t available = 0;  // messages that have arrived, or that nobody waits for any more
+  };
+
+  // Its messages are numbered after those of the assembly: the chunks, then the distances; last, on
+  // the way up, the answer.
+  int64_t chunks() const { return (layout_->size + chunk_size_ - 1) / chunk_size_; }
+  int64_t messages() const { return chunks() + 1; }
+  int64_t first_step() const { return chunks() + 1; }
+  bool IsDownward(const Tag& tag) const { return tag.step >= first_step(); }
+  Tag MessageTag(int64_t message) const;
+  // Of what is on its way now: the number of a message; none for one of something else.
+  std::optional<int64_t> MessageOf(const Tag& tag) const;
+  SharedBytes MessageAt(int64_t message) const;
+
+  void CollectResults();
+  absl::Status Begin(Announced due);
+  void HaveAll(std::optional<AveragedModel> average);
+  // Posts, passes on and ends whatever can be.
+  absl::Status Advance();
+  absl::Status PassOn(Listener& child);
+  absl::Status End();
+  void EndAtLead(bool told, Round round);
+  absl::Status OnAnswer(const Received& message);
+  absl::Status OnListener(Rank rank, void (*happens)(Listener& child));
+
+  const std::unique_ptr<ModelAssembly> assembly_;
+  const Rank rank_;
+  const Rank size_;
+  const ReplicaLayout* const layout_;
+  Transport* const transport_;
+  const int64_t chunk_size_;
+  const std::shared_ptr<const View> all_;
+
+  std::deque<Announced> due_;
+  std::optional<Current> current_;
+  // At the lead, of the dues in their order; none: there is no model of it.
+  std::deque<std::optional<AveragedModel>> results_;
+  std::optional<AveragedModel> telling_;
+  std::optional<AveragedModel> average_;
+  std::vector<Round> void_;
+  VectorPool models_;  // freed memory would have to be faulted in again
+  std::optional<AveragedModel> told_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_RUNNER_MODEL_BROADCAST_H_
