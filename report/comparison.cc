@@ -13,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "model/problem/problem.h"
 #include "report/curve.h"
 #include "report/run_reader.h"
 #include "report/sample.h"
@@ -314,22 +315,45 @@ std::string ShellQuoted(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
-bool IsRepeated(const ConfigField& field) {
+bool IsRepeated(const ConfigField& field, const Config& config) {
   const Section section = InfoOf(field).section();
-  return section == EXPERIMENT || section == RUNTIME || section == SIMULATION;
+  if (section != EXPERIMENT && section != RUNTIME && section != SIMULATION) return false;
+  return HasField(field, config) && FieldText(field, config) != FieldText(field, Config());
+}
+
+std::string RepeatingFlag(const ConfigField& field, const Config& config) {
+  const std::string flag = FlagName(field);
+  if (IsSwitch(field)) return flag;
+  return ShellQuoted(absl::StrCat(flag, "=", ListElement(FieldText(field, config))));
+}
+
+bool HasOpenEnd(const ConfigField& field, const Config& config) {
+  return field.name() == "rounds" && config.rounds() == kOpenEndedRounds;
+}
+
+// Of a run whose program computed the gradients, and has the model.
+std::string RepeatingVariables(const Config& config) {
+  std::string variables;
+  for (const ConfigField* field : ConfigFields()) {
+    if (!IsRepeated(*field, config) || field->name() == "model") continue;
+    if (HasOpenEnd(*field, config)) continue;
+    absl::StrAppend(&variables, VariableName(*field), "=", ShellQuoted(FieldText(*field, config)),
+                    " ");
+  }
+  return variables;
 }
 
 }  // namespace
 
+std::string ReadableSetting(const ConfigField& field, const Config& config) {
+  return HasOpenEnd(field, config) ? "as many as its programs take" : FieldText(field, config);
+}
+
 std::string RepeatCommand(const Config& config) {
+  if (config.model() == kOutsideModel) return RepeatingVariables(config) + "PROGRAM";
   std::string command = IsSimulated(config) ? "grapevine sim" : "grapevine train";
   for (const ConfigField* field : ConfigFields()) {
-    if (!IsRepeated(*field) || !HasField(*field, config)) continue;
-    const std::string value = FieldText(*field, config);
-    if (value == FieldText(*field, Config())) continue;
-    const std::string flag = FlagName(*field);
-    const std::string text = absl::StrCat(flag, "=", ListElement(value));
-    absl::StrAppend(&command, " ", IsSwitch(*field) ? flag : ShellQuoted(text));
+    if (IsRepeated(*field, config)) absl::StrAppend(&command, " ", RepeatingFlag(*field, config));
   }
   return command;
 }

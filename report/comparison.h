@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "report/table.h"
 #include "run/config/config.pb.h"
+#include "run/config/config_field.h"
 
 namespace grapevine {
 
@@ -42,8 +43,13 @@ absl::StatusOr<Table> ComparisonTable(const ComparisonOptions& options);
 
 // The command line that repeats a run: `grapevine sim` for a simulated run, else `grapevine train`,
 // with a flag for every setting of the run that is not its default; quoted for a shell. Where the
-// run was and what it wrote is left out, so that it becomes a new run on this machine. Pure.
+// run was and what it wrote is left out, so that it becomes a new run on this machine. Where
+// another program computed the gradients, the variables of the environment in front of "PROGRAM".
+// Pure.
 std::string RepeatCommand(const Config& config);
+
+// What a setting was, as FieldText; the rounds of a run that its programs end in words.
+std::string ReadableSetting(const ConfigField& field, const Config& config);
 
 }  // namespace grapevine
 

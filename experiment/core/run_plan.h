@@ -25,9 +25,8 @@ int64_t FirstGlobalBatch(const Config& config, Rank workers);
 Rank PlannedNodes(const Config& config);
 Rank PlannedWorkers(const Config& config, Rank workers);
 
-// The --rounds of an open-ended run, which no run has: another program computes its gradients, and
-// says when it has given the last one (node/control/closing.h).
-inline constexpr Round kOpenEndedRounds = Round{1} << 32;
+// Whether another program computes its gradients, and says when it has given the last one
+// (node/control/closing.h): it has kOpenEndedRounds.
 bool IsOpenEnded(const Config& config);
 
 // Where the batch grows at plateaus, this is what is known so far: everything up to the round at

@@ -725,7 +725,10 @@ absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
     work_.AddGradient(report.loss, passes, report.gradient, report.noise, report.norms);
   }
   work_.mix += report.mix;
-  if (report.awaited) work_.awaited.Add(*report.awaited, report.waited);
+  if (report.awaited) {
+    work_.awaited.Add(*report.awaited, report.waited);
+    telemetry_.OnWait(*report.awaited, report.waited);
+  }
   work_.time += report.time;
   telemetry_.OnRound(report.completed, report.time);
   recording_->OnRound(report);

@@ -104,6 +104,8 @@ Registry<ProblemKind>& Problems();
 
 // The model of a program that computes its gradients itself (outside_problem.h): no data here.
 inline constexpr char kOutsideModel[] = "outside";
+// The --rounds where such a program says when the run ends: no run has as many.
+inline constexpr int64_t kOpenEndedRounds = int64_t{1} << 32;
 
 // What the name of a model says before the model is made. A name that is not a problem's is a
 // network's: it learns, from data.

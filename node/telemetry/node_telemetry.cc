@@ -35,6 +35,11 @@ void NodeTelemetry::OnRound(Round completed, std::chrono::nanoseconds time) {
   figures_.durations.Add(time);
 }
 
+void NodeTelemetry::OnWait(Rank peer, std::chrono::nanoseconds time) {
+  MutexLock lock(mutex_);
+  figures_.waited[peer] += time;
+}
+
 void NodeTelemetry::OnTraffic(int64_t bytes_sent, int64_t bytes_received) {
   MutexLock lock(mutex_);
   figures_.bytes_sent = bytes_sent - sent_before_;

@@ -62,6 +62,7 @@ struct NodeFigures {
   std::optional<NodeMetrics> line;
   int64_t samples = 0;
   double gradient_s = 0, mix_s = 0, wait_s = 0;
+  std::map<Rank, std::chrono::nanoseconds> waited;  // in rounds that ended once that peer had come
 
   std::optional<CheckpointFigures> checkpoint;  // where the run keeps some
   std::map<Rank, bool> connected;               // by neighbour that it sends to
@@ -82,6 +83,7 @@ class NodeTelemetry {
   // Before the first round: processes before this one have sent and received so much.
   void CountFrom(int64_t bytes_sent, int64_t bytes_received);
   void OnRound(Round completed, std::chrono::nanoseconds time);
+  void OnWait(Rank peer, std::chrono::nanoseconds time);
   // Since the run began, as in CutReport and in the node's lines.
   void OnTraffic(int64_t bytes_sent, int64_t bytes_received);
   // What the node has measured since its last line, over so many samples.

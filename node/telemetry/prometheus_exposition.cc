@@ -38,8 +38,8 @@ class Families {
     if (!value) return;
     Sample(name, help, MetricType::Gauge, std::move(more)).gauge.value = *value;
   }
-  void Counter(std::string_view name, std::string_view help, double value) {
-    Sample(name, help, MetricType::Counter).counter.value = value;
+  void Counter(std::string_view name, std::string_view help, double value, Labels more = {}) {
+    Sample(name, help, MetricType::Counter, std::move(more)).counter.value = value;
   }
   ClientMetric::Histogram& Histogram(std::string_view name, std::string_view help) {
     return Sample(name, help, MetricType::Histogram).histogram;
@@ -128,6 +128,15 @@ void AddPeers(const NodeFigures& figures, Families* families) {
   for (const auto& [peer, waits] : awaited) {
     families->Gauge("peer_awaited", "Whether the node can do nothing until this neighbour does.",
                     waits ? 1 : 0, Peer(peer));
+  }
+  for (const auto& [peer, connected] : figures.connected) {
+    const auto waited = figures.waited.find(peer);
+    const std::chrono::duration<double> seconds =
+        waited == figures.waited.end() ? std::chrono::nanoseconds(0) : waited->second;
+    families->Counter("peer_wait_seconds_total",
+                      "Time in which the node only waited, of rounds in which this neighbour came "
+                      "last.",
+                      seconds.count(), Peer(peer));
   }
 }
 

@@ -20,7 +20,7 @@ bool IsKept(const ConfigField& field, const Config& config) {
 Table SettingsOf(const Config& config, bool at_their_defaults) {
   Table table{{"setting", "value"}, {}};
   for (const ConfigField* field : ConfigFields()) {
-    const std::string value = FieldText(*field, config);
+    const std::string value = ReadableSetting(*field, config);
     const bool usual = value == FieldText(*field, Config());
     if (value.empty() || usual != at_their_defaults || !IsKept(*field, config)) continue;
     table.rows.push_back({FlagName(*field).substr(2), value});

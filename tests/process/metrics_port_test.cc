@@ -164,6 +164,10 @@ TEST(MetricsPort, NodesShowWhatTheirFilesSay) {
   ExpectAgreement(zero, 0, run);
   ExpectAgreement(one, 1, run);
   EXPECT_EQ(At(zero, OfPeer("peer_up", 0, 1)), 1);
+  double waited = 0;
+  for (const int peer : {1, 2}) waited += At(zero, OfPeer("peer_wait_seconds_total", 0, peer));
+  EXPECT_GT(waited, 0);
+  EXPECT_LE(waited, At(zero, OfRank("round_duration_seconds_sum", 0)));
   EXPECT_EQ(At(zero, "grapevine_living_nodes"), kNodes);
   EXPECT_FALSE(one.contains("grapevine_living_nodes")) << "rank 1 has not rank 0's role";
   EXPECT_TRUE(Eventually([&] {

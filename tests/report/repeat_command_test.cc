@@ -26,6 +26,22 @@ TEST(RepeatCommand, IsOfTheSimulatorForASimulatedRun) {
             "--half-duplex");
 }
 
+TEST(RepeatCommand, IsOfAnotherProgramWhereThatComputedTheGradients) {
+  Config config;
+  config.set_model("outside");
+  config.set_nodes(8);
+  config.set_rounds(int64_t{1} << 32);  // as many as the programs take
+  config.set_topology("torus");
+  config.set_log_every(10);
+  const std::string command = RepeatCommand(config);
+  EXPECT_EQ(command, "GRAPEVINE_NODES=8 GRAPEVINE_TOPOLOGY=torus GRAPEVINE_LOG_EVERY=10 PROGRAM");
+  config.set_rounds(100);
+  config.set_data("npz:/a folder/x.npz");
+  EXPECT_EQ(RepeatCommand(config),
+            "GRAPEVINE_NODES=8 GRAPEVINE_TOPOLOGY=torus GRAPEVINE_DATA='npz:/a folder/x.npz' "
+            "GRAPEVINE_ROUNDS=100 GRAPEVINE_LOG_EVERY=10 PROGRAM");
+}
+
 // A list would be a sweep.
 TEST(RepeatCommand, IsOneRun) {
   Config config;

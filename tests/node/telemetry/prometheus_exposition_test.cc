@@ -92,11 +92,15 @@ TEST(Exposition, PeersAreItsNeighbours) {
   NodeFigures figures;
   figures.connected = {{1, true}, {3, false}};
   figures.awaited = {3};
+  figures.waited = {{3, std::chrono::milliseconds(1250)}, {7, std::chrono::seconds(9)}};
   const std::string text = Exposition(kNode, figures);
   EXPECT_THAT(text, HasSubstr("grapevine_peer_up{rank=\"2\",peer=\"1\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("grapevine_peer_up{rank=\"2\",peer=\"3\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("grapevine_peer_awaited{rank=\"2\",peer=\"1\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("grapevine_peer_awaited{rank=\"2\",peer=\"3\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("grapevine_peer_wait_seconds_total{rank=\"2\",peer=\"1\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("grapevine_peer_wait_seconds_total{rank=\"2\",peer=\"3\"} 1.25\n"));
+  EXPECT_THAT(text, Not(HasSubstr("peer=\"7\""))) << "it is no neighbour any more";
 }
 
 // Whoever has rank 0's role says it, and that may be another one tomorrow.
