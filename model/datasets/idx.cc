@@ -36,16 +36,14 @@ class GzipReader {
   // Up to `size` bytes; fewer only at the end of the file.
   absl::StatusOr<std::vector<uint8_t>> Read(int64_t size) {
     std::vector<uint8_t> bytes;
-    constexpr int64_t kTrusted = int64_t{64} << 20;
-    bytes.reserve(static_cast<size_t>(std::min(size, kTrusted)));
     while (static_cast<int64_t>(bytes.size()) < size) {
-      // Memory grows with what is really there, not with what a header claims.
-      constexpr int64_t kChunk = int64_t{4} << 20;
-      const size_t before = bytes.size();
-      const int64_t wanted = std::min(kChunk, size - static_cast<int64_t>(before));
-      bytes.resize(before + static_cast<size_t>(wanted));
+      // Memory grows with what is really there, not with what a header claims: as much again.
+      constexpr int64_t kLeast = int64_t{1} << 16, kMost = int64_t{1} << 30;
+      const auto before = static_cast<int64_t>(bytes.size());
+      const int64_t wanted = std::min(std::clamp(before, kLeast, kMost), size - before);
+      bytes.resize(static_cast<size_t>(before + wanted));
       const int read = gzread(file_.get(), bytes.data() + before, static_cast<unsigned>(wanted));
-      bytes.resize(before + static_cast<size_t>(std::max(read, 0)));
+      bytes.resize(static_cast<size_t>(before + std::max(read, 0)));
       RETURN_IF_ERROR(StreamStatus());
       if (read < wanted) break;
     }

@@ -73,8 +73,8 @@ class ModelBroadcast final : public ModelAssembly {
   };
   struct Listener {
     Rank rank;
-    int64_t sent = 0;
-    int64_t taken = 0;
+    int64_t sent = 0;                 // messages
+    int64_t taken = 0;                // of those, received
     std::optional<double> told = {};  // nodes of its subtree that have all of it
     std::shared_ptr<MergedDistances> answer = std::make_shared<MergedDistances>();
     bool lost = false;
@@ -130,7 +130,7 @@ class ModelBroadcast final : public ModelAssembly {
   std::optional<Current> current_;
   // At the lead, of the dues in their order; none: there is no model of it.
   std::deque<std::optional<AveragedModel>> results_;
-  std::optional<AveragedModel> telling_;
+  std::optional<AveragedModel> telling_;  // at the lead, until all have it
   std::optional<AveragedModel> average_;
   std::vector<Round> void_;
   VectorPool models_;  // freed memory would have to be faulted in again

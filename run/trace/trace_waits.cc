@@ -88,8 +88,8 @@ class WaitReader : public nlohmann::json_sax<Json> {
 
   void EndEvent() {
     if (!is_wait_ || !by_ || !of_) return;
-    if (!(microseconds_ > 0) || !std::isfinite(microseconds_)) return;
-    waited_[{*by_, *of_}] += microseconds_ * kSecondsOfMicrosecond;
+    const double seconds = microseconds_ * kSecondsOfMicrosecond;  // tiny ones become 0
+    if (seconds > 0 && std::isfinite(seconds)) waited_[{*by_, *of_}] += seconds;
   }
 
   const Rank nodes_;
