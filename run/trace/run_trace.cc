@@ -152,8 +152,9 @@ absl::Status ReadRecords(std::span<const uint8_t> bytes, int64_t records, NodeTr
   std::memcpy(&order, bytes.data(), sizeof(order));
   if (order != kByteOrder) return absl::InvalidArgumentError("its byte order is another one");
   trace->records.resize(static_cast<size_t>(records));
-  std::memcpy(static_cast<void*>(trace->records.data()), bytes.data() + sizeof(order),
-              size - sizeof(order));
+  // Not by memcpy: of no records there is no memory.
+  std::ranges::copy(bytes.subspan(sizeof(order)),
+                    reinterpret_cast<uint8_t*>(trace->records.data()));
   return absl::OkStatus();
 }
 
