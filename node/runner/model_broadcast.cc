@@ -95,14 +95,14 @@ void ModelBroadcast::HaveAll(std::optional<AveragedModel> average) {
 }
 
 Tag ModelBroadcast::MessageTag(int64_t message) const {
-  return {current_->channel, current_->round, static_cast<uint32_t>(first_step() + message)};
+  return {current_->channel, current_->round, static_cast<uint32_t>(messages() + message)};
 }
 
 std::optional<int64_t> ModelBroadcast::MessageOf(const Tag& tag) const {
   if (!current_ || tag.channel != current_->channel || tag.index != current_->round) {
     return std::nullopt;
   }
-  return tag.step - first_step();
+  return tag.step - messages();
 }
 
 SharedBytes ModelBroadcast::MessageAt(int64_t message) const {
@@ -170,7 +170,7 @@ void ModelBroadcast::EndAtLead(bool told, Round round) {
 }
 
 absl::Status ModelBroadcast::OnReceived(const Received& message) {
-  if (!IsDownward(message.tag)) return assembly_->OnReceived(message);
+  if (!IsOfBroadcast(message.tag)) return assembly_->OnReceived(message);
   const std::optional<int64_t> number = MessageOf(message.tag);
   if (number == messages()) return OnAnswer(message);
   const bool expected = number && message.from == current_->parent && *number < current_->posted;
@@ -193,7 +193,7 @@ absl::Status ModelBroadcast::OnAnswer(const Received& message) {
 }
 
 absl::Status ModelBroadcast::OnLost(Rank from, Tag tag) {
-  if (!IsDownward(tag)) return assembly_->OnLost(from, tag);
+  if (!IsOfBroadcast(tag)) return assembly_->OnLost(from, tag);
   const std::optional<int64_t> number = MessageOf(tag);
   if (!number) return absl::OkStatus();
   if (*number == messages()) return OnListener(from, [](Listener& child) { child.lost = true; });
@@ -205,13 +205,13 @@ absl::Status ModelBroadcast::OnLost(Rank from, Tag tag) {
 }
 
 absl::Status ModelBroadcast::OnSent(Rank to, Tag tag) {
-  if (!IsDownward(tag)) return assembly_->OnSent(to, tag);
+  if (!IsOfBroadcast(tag)) return assembly_->OnSent(to, tag);
   if (!MessageOf(tag)) return absl::OkStatus();
   return OnListener(to, [](Listener& child) { ++child.taken; });
 }
 
 absl::Status ModelBroadcast::OnUndelivered(Rank to, Tag tag) {
-  if (!IsDownward(tag)) return assembly_->OnUndelivered(to, tag);
+  if (!IsOfBroadcast(tag)) return assembly_->OnUndelivered(to, tag);
   if (!MessageOf(tag)) return absl::OkStatus();
   return OnListener(to, [](Listener& child) { child.lost = true; });
 }

@@ -96,12 +96,11 @@ class ModelBroadcast final : public ModelAssembly {
     int64_t available = 0;  // messages that have arrived, or that nobody waits for any more
   };
 
-  // Its messages are numbered after those of the assembly: the chunks, then the distances; last, on
-  // the way up, the answer.
+  // The chunks, then the distances; and after them, on the way up, the answer. They are numbered
+  // after those of the assembly, which are at most as many without the answer.
   int64_t chunks() const { return (layout_->size + chunk_size_ - 1) / chunk_size_; }
   int64_t messages() const { return chunks() + 1; }
-  int64_t first_step() const { return chunks() + 1; }
-  bool IsDownward(const Tag& tag) const { return tag.step >= first_step(); }
+  bool IsOfBroadcast(const Tag& tag) const { return tag.step >= messages(); }
   Tag MessageTag(int64_t message) const;
   // Of what is on its way now: the number of a message; none for one of something else.
   std::optional<int64_t> MessageOf(const Tag& tag) const;

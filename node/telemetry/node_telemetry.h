@@ -56,13 +56,13 @@ struct NodeFigures {
   bool ready = false;  // in the run: all have found each other
   Round round = 0;     // completed; steps of its own where nodes share a budget of gradients
   RoundDurations durations;
-  int64_t bytes_sent = 0, bytes_received = 0;  // payload of the algorithm's messages
+  int64_t bytes_sent = 0, bytes_received = 0;       // payload of the algorithm's messages
+  std::map<Rank, std::chrono::nanoseconds> waited;  // by peer, in rounds in which it came last
 
   // As of the node's last line in its metrics.jsonl.
   std::optional<NodeMetrics> line;
   int64_t samples = 0;
   double gradient_s = 0, mix_s = 0, wait_s = 0;
-  std::map<Rank, std::chrono::nanoseconds> waited;  // in rounds that ended once that peer had come
 
   std::optional<CheckpointFigures> checkpoint;  // where the run keeps some
   std::map<Rank, bool> connected;               // by neighbour that it sends to
@@ -83,6 +83,7 @@ class NodeTelemetry {
   // Before the first round: processes before this one have sent and received so much.
   void CountFrom(int64_t bytes_sent, int64_t bytes_received);
   void OnRound(Round completed, std::chrono::nanoseconds time);
+  // So much of a round was spent waiting, until this peer's message came.
   void OnWait(Rank peer, std::chrono::nanoseconds time);
   // Since the run began, as in CutReport and in the node's lines.
   void OnTraffic(int64_t bytes_sent, int64_t bytes_received);
