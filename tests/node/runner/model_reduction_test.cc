@@ -103,12 +103,18 @@ TEST(ModelReduction, NamesTheRankWhoseModelHasElementsThatAreNoNumbers) {
   }
 }
 
+SharedVector Filled(int64_t size, float value) {
+  SharedVector vector = NewSharedVector(size);
+  std::ranges::fill(vector.span(), value);
+  return vector;
+}
+
 TEST(ModelReduction, RankZeroGivesOutOneAverageAtATimeAndOthersGoOn) {
   ReplicaLayout layout;
   layout.AddParameter("w", {4});
   Network network(2, layout, 4, 1);
   for (Rank rank : {0, 1}) {
-    for (Round round : {1, 2}) network.at(rank).Add({round, NewSharedVector(4)});
+    for (Round round : {1, 2}) network.at(rank).Add({round, Filled(4, 1)});
   }
   for (Rank rank : {0, 1}) ASSERT_TRUE(network.at(rank).BeginDue().ok());
   EXPECT_TRUE(network.at(0).behind());
@@ -132,18 +138,12 @@ TEST(ModelReduction, ALeafWaitsForWhatItSentInAnEarlierReduction) {
   ReplicaLayout layout;
   layout.AddParameter("w", {4});
   Network network(2, layout, 4, 1);
-  for (Round round : {1, 2, 3}) network.at(1).Add({round, NewSharedVector(4)});
+  for (Round round : {1, 2, 3}) network.at(1).Add({round, Filled(4, 1)});
   ASSERT_TRUE(network.at(1).BeginDue().ok());
   const std::vector<Waiting> waiting = network.at(1).waiting_for();
   ASSERT_EQ(waiting.size(), 1);
   EXPECT_EQ(waiting[0].peer, 0);
   EXPECT_EQ(waiting[0].tag, (Tag{ModelReduction::kChannel, 1, 0}));
-}
-
-SharedVector Filled(int64_t size, float value) {
-  SharedVector vector = NewSharedVector(size);
-  std::ranges::fill(vector.span(), value);
-  return vector;
 }
 
 // On 7 nodes rank 1 passes on what ranks 3 and 4 send; it is lost in the middle.
