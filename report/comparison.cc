@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -327,8 +329,12 @@ std::string RepeatingFlag(const ConfigField& field, const Config& config) {
   return ShellQuoted(absl::StrCat(flag, "=", ListElement(FieldText(field, config))));
 }
 
-bool HasOpenEnd(const ConfigField& field, const Config& config) {
-  return field.name() == "rounds" && config.rounds() == kOpenEndedRounds;
+// What nobody has set, in a run that ends when its programs do; empty for all else.
+std::string_view OfAnOpenEnd(const ConfigField& field, const Config& config) {
+  if (config.rounds() != kOpenEndedRounds) return "";
+  if (field.name() == "rounds") return "as many as its programs take";
+  const bool once = config.eval_every() >= static_cast<double>(kOpenEndedRounds);
+  return field.name() == "eval_every" && once ? "at the end alone" : "";
 }
 
 // Of a run whose program computed the gradients, and has the model.
@@ -336,7 +342,7 @@ std::string RepeatingVariables(const Config& config) {
   std::string variables;
   for (const ConfigField* field : ConfigFields()) {
     if (!IsRepeated(*field, config) || field->name() == "model") continue;
-    if (HasOpenEnd(*field, config)) continue;
+    if (!OfAnOpenEnd(*field, config).empty()) continue;
     absl::StrAppend(&variables, VariableName(*field), "=", ShellQuoted(FieldText(*field, config)),
                     " ");
   }
@@ -346,7 +352,8 @@ std::string RepeatingVariables(const Config& config) {
 }  // namespace
 
 std::string ReadableSetting(const ConfigField& field, const Config& config) {
-  return HasOpenEnd(field, config) ? "as many as its programs take" : FieldText(field, config);
+  const std::string_view words = OfAnOpenEnd(field, config);
+  return words.empty() ? FieldText(field, config) : std::string(words);
 }
 
 std::string RepeatCommand(const Config& config) {

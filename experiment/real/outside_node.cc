@@ -12,6 +12,7 @@
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/core/run_plan.h"
 #include "experiment/core/setting_checks.h"
+#include "experiment/real/dashboard.h"
 #include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_options.h"
@@ -91,12 +92,6 @@ absl::Status CheckOfOthers(const Config& config) {
                                    ": is about gradients that Grapevine computes; here another "
                                    "program does"));
   }
-  if (config.dashboard() != Config().dashboard()) {
-    return UsageError(absl::StrCat(
-        "--dashboard=", config.dashboard(),
-        ": only grapevine train and grapevine node serve the page of a run; `grapevine report RUN "
-        "-o page.html` makes it of any, also while it goes on"));
-  }
   return absl::OkStatus();
 }
 
@@ -155,6 +150,12 @@ absl::StatusOr<Place> PlaceOfFiles(Config& config, Rank rank) {
   return place;
 }
 
+absl::StatusOr<std::unique_ptr<HttpServer>> ShowFiles(const Config& config, Rank rank,
+                                                      const std::string& folder) {
+  const SignalsAreForOthers meanwhile;
+  return OpenDashboard(config, rank, folder);
+}
+
 // Rank 0 cannot begin; the others, which may be waiting for it, hear why.
 absl::Status Told(NodeRunOptions& options, const Config& config, absl::Status why) {
   if (options.rank != 0 || options.joins) return why;
@@ -200,17 +201,23 @@ absl::StatusOr<std::unique_ptr<OutsideNode>> OutsideNode::Join(
   if (absl::Status fits = CheckOpenEnd(**experiment); !fits.ok()) {
     return Told(options, config, std::move(fits));
   }
-  std::unique_ptr<OutsideNode> node(new OutsideNode(
-      *std::move(experiment), std::move(place->folder), std::move(place->temporary)));
+  absl::StatusOr<std::unique_ptr<HttpServer>> dashboard =
+      ShowFiles(config, options.rank, place->folder.path);
+  if (!dashboard.ok()) return Told(options, config, dashboard.status());
+  std::unique_ptr<OutsideNode> node(
+      new OutsideNode(*std::move(experiment), std::move(place->folder), std::move(place->temporary),
+                      *std::move(dashboard)));
   node->Begin(std::move(options));
   return node;
 }
 
 OutsideNode::OutsideNode(std::unique_ptr<Experiment> experiment, LockedFolder folder,
-                         std::unique_ptr<const TemporaryFolder> temporary)
+                         std::unique_ptr<const TemporaryFolder> temporary,
+                         std::unique_ptr<const HttpServer> dashboard)
     : experiment_(std::move(experiment)),
       temporary_(std::move(temporary)),
-      folder_(std::move(folder)) {}
+      folder_(std::move(folder)),
+      dashboard_(std::move(dashboard)) {}
 
 OutsideNode::~OutsideNode() {
   Interrupt(WithFailure(absl::CancelledError(kAbandoned), Failure::kTerminated));

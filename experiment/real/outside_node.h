@@ -41,6 +41,7 @@
 #include "kernels/vector/replica_layout.h"
 #include "node/identity/identity.h"
 #include "node/runner/gradient_desk.h"
+#include "node/telemetry/http_server.h"
 #include "run/records/metrics.h"
 #include "run/records/run_directory.h"
 #include "system/mutex.h"
@@ -110,13 +111,15 @@ class OutsideNode {
 
  private:
   OutsideNode(std::unique_ptr<Experiment> experiment, LockedFolder folder,
-              std::unique_ptr<const TemporaryFolder> temporary);
+              std::unique_ptr<const TemporaryFolder> temporary,
+              std::unique_ptr<const HttpServer> dashboard);
   void Begin(NodeRunOptions options);
   void Run();
 
   const std::unique_ptr<Experiment> experiment_;
   const std::unique_ptr<const TemporaryFolder> temporary_;  // of folder_, or none
   const LockedFolder folder_;
+  const std::unique_ptr<const HttpServer> dashboard_;  // of it, or none
   const std::shared_ptr<GradientDesk> desk_ = std::make_shared<GradientDesk>();
   Rank rank_ = 0;
 

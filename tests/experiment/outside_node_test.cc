@@ -143,7 +143,6 @@ TEST_F(OutsideNodeTest, RefusesWhatOnlyItsOwnModelsCanDo) {
            {"data", "synthetic", "--data=synthetic: the program that computes"},
            {"accumulate", "2", "--accumulate=2: is about gradients"},
            {"clip_norm", "1", "--clip-norm=1: is about gradients"},
-           {"dashboard", "8080", "--dashboard=8080: only grapevine train"},
            {"epochs", "3", "--rounds"},
            {"target_accuracy", "0.5", "--target-accuracy=0.5"}}) {
     settings_ = {{name, value}};

@@ -109,6 +109,16 @@ class Browser:
         while "Page.loadEventFired" not in self.events:
             self.receive()
 
+    def becomes(self, condition):
+        """Waits until it holds, looking whenever the page changes."""
+        return self.value(f"""new Promise((done) => {{
+          const look = () => {{ if ({condition}) done(true); }};
+          new MutationObserver(look).observe(document, {{
+            subtree: true, childList: true, characterData: true }});
+          setTimeout(() => done(false), {PATIENCE * 500});
+          look();
+        }})""")
+
     def value(self, expression):
         """Of an expression of JavaScript, as JSON has it; a promise is awaited."""
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True,

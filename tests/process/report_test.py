@@ -242,14 +242,7 @@ class DashboardTest(unittest.TestCase):
         raise AssertionError("".join(lines))
 
     def await_page(self, condition):
-        """Until it holds, looking whenever the page changes."""
-        self.assertTrue(self.browser.value(f"""new Promise((done) => {{
-          const look = () => {{ if ({condition}) done(true); }};
-          new MutationObserver(look).observe(document, {{
-            subtree: true, childList: true, characterData: true }});
-          setTimeout(() => done(false), {browser.PATIENCE * 500});
-          look();
-        }})"""), condition)
+        self.assertTrue(self.browser.becomes(condition), condition)
 
     def test_the_page_follows_the_run_and_says_when_it_ends(self):
         port = free_port()

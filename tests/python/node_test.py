@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """gv.Node: what NumPy programs use, against a loop over the mixing matrix."""
 
+import json
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.error
+import urllib.request
 
 import cluster
 import numpy
@@ -236,6 +240,50 @@ class RecordsTest(unittest.TestCase):
         lines = [line for line in found[0] if line is not None]
         self.assertTrue(lines)
         self.assertEqual(lines[-1]["train_loss"], 0.5)
+
+
+class DashboardTest(unittest.TestCase):
+    def setUp(self):
+        taken = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(taken.close)
+        self.port = taken.getsockname()[1]
+        self.taken = taken
+
+    def test_the_page_of_the_run_is_served_while_it_goes_on(self):
+        self.taken.close()
+
+        def read(path):
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as answer:
+                return answer.read().decode()
+
+        def body(rank, settings):
+            seen = []
+            with gv.Node({"x": START}, **settings) as node:
+                for task in node:
+                    task.gradient[:] = 0
+                    if rank == 0 and node.metrics():  # something is there
+                        seen.append((read("/"), json.loads(read("/data.json"))))
+                    node.deliver(0.5)
+            return seen
+
+        found = cluster.in_threads(
+            2, body, topology="ring", rounds=5, log_every=1, dashboard=self.port
+        )
+        self.assertTrue(found[0])
+        page, data = found[0][-1]
+        self.assertIn("data.json", page)
+        self.assertEqual(len(data["runs"]), 1)
+        with self.assertRaises(urllib.error.URLError):
+            read("/")
+
+    def test_a_port_that_is_taken_is_told_to_all(self):
+        def body(rank, settings):
+            gv.Node({"x": START}, **settings).wanted()
+
+        with self.assertRaises(gv.RendezvousError) as caught:
+            cluster.in_threads(2, body, topology="ring", rounds=5, dashboard=self.port)
+        self.assertIn("choose another one with --dashboard", str(caught.exception))
+        self.assertIn("rank 1", " ".join(getattr(caught.exception, "__notes__", [])))
 
 
 class CheckpointTest(unittest.TestCase):

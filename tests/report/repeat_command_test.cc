@@ -31,10 +31,16 @@ TEST(RepeatCommand, IsOfAnotherProgramWhereThatComputedTheGradients) {
   config.set_model("outside");
   config.set_nodes(8);
   config.set_rounds(int64_t{1} << 32);  // as many as the programs take
+  config.set_eval_every(4294967296);
   config.set_topology("torus");
   config.set_log_every(10);
   const std::string command = RepeatCommand(config);
   EXPECT_EQ(command, "GRAPEVINE_NODES=8 GRAPEVINE_TOPOLOGY=torus GRAPEVINE_LOG_EVERY=10 PROGRAM");
+  config.set_eval_every(20);
+  EXPECT_EQ(RepeatCommand(config),
+            "GRAPEVINE_NODES=8 GRAPEVINE_TOPOLOGY=torus GRAPEVINE_EVAL_EVERY=20 "
+            "GRAPEVINE_LOG_EVERY=10 PROGRAM");
+  config.clear_eval_every();
   config.set_rounds(100);
   config.set_data("npz:/a folder/x.npz");
   EXPECT_EQ(RepeatCommand(config),

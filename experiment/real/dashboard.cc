@@ -1,4 +1,4 @@
-#include "cli/commands/dashboard.h"
+#include "experiment/real/dashboard.h"
 
 #include <algorithm>
 #include <chrono>

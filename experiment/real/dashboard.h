@@ -1,9 +1,10 @@
-// --dashboard: the page of `grapevine report`, of a run and as it goes, from rank 0's process.
+// --dashboard: the page of `grapevine report`, of a run and as it goes, from rank 0's process,
+// whether that is a node's own or another program's.
 //
 // The page is put together from the run's files when somebody asks for it, on a thread of its own;
 // training knows nothing of it.
-#ifndef GRAPEVINE_CLI_COMMANDS_DASHBOARD_H_
-#define GRAPEVINE_CLI_COMMANDS_DASHBOARD_H_
+#ifndef GRAPEVINE_EXPERIMENT_REAL_DASHBOARD_H_
+#define GRAPEVINE_EXPERIMENT_REAL_DASHBOARD_H_
 
 #include <memory>
 #include <string>
@@ -27,4 +28,4 @@ absl::StatusOr<std::string> DashboardText(const Config& config);
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_CLI_COMMANDS_DASHBOARD_H_
+#endif  // GRAPEVINE_EXPERIMENT_REAL_DASHBOARD_H_
