@@ -17,6 +17,7 @@ PROGRAM = ROOT / "grapevine"
 LIBRARY = ROOT / "capi/libgrapevine.so"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tools/packaging"))
+import bundled_libraries
 import debian_package
 import fresh_root
 import installation
@@ -149,14 +150,17 @@ class InstallTest(unittest.TestCase):
 
 class WheelTest(unittest.TestCase):
 
+    def pack(self, folder, *more):
+        packed = subprocess.run([sys.executable, str(ROOT / "tools/wheel"), *more,
+                                 f"--library={LIBRARY}", f"--out={folder}"],
+                                capture_output=True, text=True, timeout=100)
+        self.assertEqual(packed.returncode, 0, packed.stderr)
+        return pathlib.Path(packed.stdout.strip())
+
     def test_has_all_that_python_needs_and_says_so(self):
         with tempfile.TemporaryDirectory() as folder:
-            packed = subprocess.run([sys.executable, str(ROOT / "tools/wheel"),
-                                     f"--library={LIBRARY}", f"--out={folder}"],
-                                    capture_output=True, text=True, timeout=100)
-            self.assertEqual(packed.returncode, 0, packed.stderr)
-            wheel = pathlib.Path(packed.stdout.strip())
-            self.assertRegex(wheel.name, r"^grapevine-[0-9.]+-py3-none-linux_\w+\.whl$")
+            wheel = self.pack(folder)
+            self.assertRegex(wheel.name, r"^grapevine-[0-9.]+-py3-none-manylinux_2_\d+_\w+\.whl$")
             with zipfile.ZipFile(wheel) as files:
                 record, = [name for name in files.namelist() if name.endswith("/RECORD")]
                 lines = files.read(record).decode().splitlines()
@@ -169,6 +173,32 @@ class WheelTest(unittest.TestCase):
                     expected = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
                     self.assertEqual(digest, "sha256=" + expected.decode().rstrip("="), path)
                 self.assertEqual({line.split(",")[0] for line in lines}, set(files.namelist()))
+                files.extractall(f"{folder}/site")
+            self.assertEqual(version_in(f"{folder}/site"),
+                             (ROOT / "VERSION").read_text().strip())
+            self.assert_brings_its_libraries(pathlib.Path(folder).resolve() / "site")
+
+    def assert_brings_its_libraries(self, site):
+        """Whatever the loader finds is the wheel's, but for what every Linux has."""
+        others = list((site / "grapevine.libs").iterdir())
+        self.assertTrue(any(path.name.startswith("libgrpc-") for path in others))
+        for library in [site / "grapevine/libgrapevine.so.1", *others]:
+            found = subprocess.run(["ldd", str(library)], check=True, capture_output=True,
+                                   text=True).stdout
+            self.assertNotIn("not found", found)
+            for name, path in re.findall(r"(\S+) => (\S+)", found):
+                if not bundled_libraries.SYSTEMS_OWN.fullmatch(name):
+                    self.assertEqual(pathlib.Path(path).resolve().parent, site / "grapevine.libs")
+        info, = site.glob("*.dist-info")
+        self.assertIn("Apache", (info / "licenses/libgrpc29").read_text())
+
+    def test_may_leave_the_libraries_to_debian(self):
+        with tempfile.TemporaryDirectory() as folder:
+            wheel = self.pack(folder, "--system-libraries")
+            self.assertRegex(wheel.name, r"-py3-none-linux_\w+\.whl$")
+            with zipfile.ZipFile(wheel) as files:
+                libraries = [name for name in files.namelist() if ".so" in name]
+                self.assertEqual(libraries, ["grapevine/libgrapevine.so.1"])
                 files.extractall(f"{folder}/site")
             self.assertEqual(version_in(f"{folder}/site"),
                              (ROOT / "VERSION").read_text().strip())

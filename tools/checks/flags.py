@@ -15,7 +15,7 @@ import sys
 # Podman's and TensorBoard's, and our scripts'.
 OTHERS = {"config", "jobs", "ntasks-per-node", "cpus-per-task", "requeue", "signal", "cifar10",
           "seconds", "attempts", "patience", "prefix", "destdir", "program", "library", "uninstall", "test",
-          "logdir", "full", "rm", "redirects", "standalone", "tee",
+          "logdir", "full", "rm", "system-libraries", "redirects", "standalone", "tee",
           "allow-run-as-root", "oversubscribe", "mca", "enable-recovery", "bind-to"}
 
 # Not what a name is put together from: "--no-".

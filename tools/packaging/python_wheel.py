@@ -1,4 +1,4 @@
-"""A wheel of the Python package with the library in it (PEP 427)."""
+"""A wheel of the Python package with the library in it (PEP 427), and with what this needs."""
 import base64
 import hashlib
 import io
@@ -6,6 +6,7 @@ import os
 import platform
 import zipfile
 
+import bundled_libraries
 import debian_package
 import installation
 from installation import SOURCE
@@ -41,11 +42,32 @@ def record_line(path, data):
     return f"{path},sha256={digest},{len(data)}\n"
 
 
-def files_of(library, version, tag):
+def platform_tag(bundled):
+    """Where it runs: with Debian's libraries, or with a C library as new as this machine's."""
+    if not bundled:
+        return f"linux_{platform.machine()}"
+    major, minor = os.confstr("CS_GNU_LIBC_VERSION").removeprefix("glibc ").split(".")[:2]
+    return f"manylinux_{major}_{minor}_{platform.machine()}"
+
+
+def libraries(library, scratch, bundled):
+    """{path in the wheel: bytes}, and the licences of what is not Grapevine's."""
+    package, others = scratch / "grapevine", scratch / "grapevine.libs"
+    package.mkdir()
+    others.mkdir()
+    own = debian_package.stripped(os.path.abspath(library), package)
+    own.chmod(0o644)  # Bazel's may not be written
+    licences = bundled_libraries.bundle(own, others) if bundled else {}
+    files = {f"{others.name}/{path.name}": path.read_bytes() for path in sorted(others.iterdir())}
+    return {"grapevine/libgrapevine.so.1": own.read_bytes(), **files}, licences
+
+
+def files_of(packed, licences, version, tag):
     """{path in the wheel: bytes}, the record last."""
-    files = installation.python_package(SOURCE)
-    files["grapevine/libgrapevine.so.1"] = library
+    files = {**installation.python_package(SOURCE), **packed}
     info = f"grapevine-{version}.dist-info"
+    for package, text in licences.items():
+        files[f"{info}/licenses/{package}"] = text
     files[f"{info}/METADATA"] = METADATA.format(version=version).encode()
     files[f"{info}/WHEEL"] = WHEEL.format(tag=tag).encode()
     files[f"{info}/LICENSE"] = (SOURCE / "LICENSE").read_bytes()
@@ -54,14 +76,15 @@ def files_of(library, version, tag):
     return files
 
 
-def pack(library, scratch, out):
-    """Writes the wheel of a built library into the folder `out`; returns its path."""
+def pack(library, scratch, out, bundled=True):
+    """Writes the wheel of a built library into the folder `out`; returns its path. `bundled`: the
+    libraries that it needs are in it."""
     version = python_version((SOURCE / "VERSION").read_text().strip())
-    tag = f"py3-none-linux_{platform.machine()}"
-    stripped = debian_package.stripped(os.path.abspath(library), scratch)
+    tag = f"py3-none-{platform_tag(bundled)}"
+    packed, licences = libraries(library, scratch, bundled)
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for path, data in files_of(stripped.read_bytes(), version, tag).items():
+        for path, data in files_of(packed, licences, version, tag).items():
             wheel.writestr(zipfile.ZipInfo(path, TIME), data, zipfile.ZIP_DEFLATED)
     out.mkdir(parents=True, exist_ok=True)
     path = out.resolve() / f"grapevine-{version}-{tag}.whl"

@@ -39,7 +39,8 @@ class GradientDeskTest : public ::testing::Test {
                  }})) {}
 
   SharedVector Want(Round round, std::vector<int64_t> cuts = {}) {
-    SharedVector gradient = NewSharedVector(4);
+    const SharedVector gradient = NewSharedVector(4);
+    std::ranges::fill(gradient.span(), 0.25f);  // until somebody writes it
     computer_->Compute(replica_, gradient, round, std::move(cuts));
     return gradient;
   }
