@@ -60,6 +60,9 @@ absl::StatusOr<std::optional<HostAddress>> AddressForWatchers(std::string_view f
   int port = 0;
   const bool alone = ParsePort(given, &port);
   if (alone && port == 0) return std::nullopt;
+  if (!alone && given.find(':') == given.npos) {
+    return Refused(flag, given, "a port is a number from 0 to 65535; expected PORT or ADDR:PORT");
+  }
   absl::StatusOr<HostAddress> address = ParseHostAddress(alone ? absl::StrCat(":", given) : given);
   if (!address.ok()) return Refused(flag, given, std::string(address.status().message()));
   if (address->port == 0) return Refused(flag, given, "who watches must know the port; give one");

@@ -191,6 +191,9 @@ absl::StatusOr<std::unique_ptr<OutsideNode>> OutsideNode::Join(
   ASSIGN_OR_RETURN(NodeRunOptions options,
                    NodeOptionsOf(config, identity, addresses, where, std::move(token.secret),
                                  /*role_folder=*/std::nullopt));
+  // Before there are files.
+  absl::Status watched = options.rank == 0 ? DashboardText(config).status() : absl::OkStatus();
+  if (!watched.ok()) return Told(options, config, std::move(watched));
   absl::StatusOr<Place> place = PlaceOfFiles(config, options.rank);
   if (!place.ok()) return Told(options, config, place.status());
   absl::StatusOr<std::unique_ptr<Experiment>> experiment =

@@ -277,6 +277,7 @@ class DashboardTest(unittest.TestCase):
             ended = refused(where)
             self.assertEqual(ended.returncode, 2, ended.stderr)
             self.assertIn(f"--dashboard={where}: ", ended.stderr)
+        self.assertIn("PORT or ADDR:PORT", refused("somewhere").stderr)
         with socket.create_server(("127.0.0.1", 0)) as taken:
             ended = refused(taken.getsockname()[1])
         self.assertEqual(ended.returncode, 5, ended.stderr)

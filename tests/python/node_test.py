@@ -280,8 +280,13 @@ class DashboardTest(unittest.TestCase):
         def body(rank, settings):
             gv.Node({"x": START}, **settings).wanted()
 
-        with self.assertRaises(gv.RendezvousError) as caught:
-            cluster.in_threads(2, body, topology="ring", rounds=5, dashboard=self.port)
+        with tempfile.TemporaryDirectory() as folder:
+            out = folder + "/run"
+            with self.assertRaises(gv.RendezvousError) as caught:
+                cluster.in_threads(
+                    2, body, topology="ring", rounds=5, dashboard=self.port, out=out
+                )
+            self.assertFalse(os.path.exists(out))
         self.assertIn("choose another one with --dashboard", str(caught.exception))
         self.assertIn("rank 1", " ".join(getattr(caught.exception, "__notes__", [])))
 
