@@ -84,15 +84,6 @@ std::optional<Round> PlannedRounds(const RunPlan& plan) {
   return plan.open_ended ? std::nullopt : std::optional(plan.rounds);
 }
 
-// A gradient of which a plain step changes nothing: buffers move towards where they are.
-void StandStill(const ReplicaLayout& layout, const GradientDesk::Task& task) {
-  const std::span<const float> replica = task.replica.span();
-  const std::span<float> gradient = task.gradient.span();
-  const auto parameters = static_cast<size_t>(layout.parameter_size);
-  std::ranges::fill(gradient.first(parameters), 0.0f);
-  std::ranges::copy(replica.subspan(parameters), gradient.subspan(parameters).begin());
-}
-
 // All nodes go on and save at the same rounds, or none. Where rank 0 calls for checkpoints by its
 // clock, its own time counts.
 std::vector<IdentityItem> CheckpointIdentity(const Config& config,
@@ -435,8 +426,7 @@ absl::Status NodeRun::Prepare() {
 
 void NodeRun::PrepareOpenEnd() {
   options_.desk->SetOpenEnd(
-      {.still = [layout = &experiment_->layout()](
-                    const GradientDesk::Task& task) { StandStill(*layout, task); },
+      {.parameters = experiment_->layout().parameter_size,
        .on_spent = [this](Round gradients, bool all) { session_->ReportSpent(gradients, all); }});
 }
 

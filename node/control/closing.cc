@@ -40,6 +40,11 @@ void Closing::Need(Round round) {
   Judge();
 }
 
+void Closing::NeedForView(Round round) {
+  needed_ = std::max(needed_, std::min(round + 1, most_ - 1));
+  Need(round);
+}
+
 void Closing::Lose(Rank rank) {
   workers_.erase(rank);
   spent_.erase(rank);

@@ -40,6 +40,9 @@ class Closing {
   // All are to come through the rounds below this one, as they have agreed, and the run does not
   // end there.
   void Need(Round round);
+  // The same for a view that begins with this round: a node that has begun it gives way to the view
+  // only once the gradient that it wants there is given.
+  void NeedForView(Round round);
   void Lose(Rank rank);
   void TakeIn(Rank rank);
   // Another coordinator has closed the run, after so many rounds.

@@ -83,6 +83,12 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
   if (Take(rank, member, report)) Handle(rank, member, report);
 }
 
+// Of this node alone, by its own account: who has yet to take a run over leaves that to another.
+bool Coordinator::IsOwnEnd(const control::Report& report) const {
+  return report.has_failure() && report.failure().culprit() == self() &&
+         IsOfOneNode(FailureFromNumber(report.failure().failure()));
+}
+
 bool Coordinator::Take(Rank rank, Member& member, const control::Report& report) {
   const ReceivedMessages::Arrival arrival = member.heard.Take(report.number());
   if (!member.told.Acknowledge(report.received()) || arrival == ReceivedMessages::Arrival::kGap) {
@@ -99,6 +105,10 @@ bool Coordinator::Take(Rank rank, Member& member, const control::Report& report)
 }
 
 void Coordinator::Handle(Rank rank, Member& member, const control::Report& report) {
+  if (succession_ && rank == self() && IsOwnEnd(report)) {
+    return Resign(FailureFromNumber(report.failure().failure()),
+                  InTheNameOf(rank, Printable(report.failure().message(), kMaxWords)));
+  }
   if (succession_ && (report.has_failure() || report.has_done() || report.has_spent())) {
     const auto most = static_cast<size_t>(world_size()) * static_cast<size_t>(world_size() + 2);
     if (early_.size() < most) early_.emplace_back(rank, report);
@@ -432,7 +442,6 @@ void Coordinator::TakeOver() {
   addresses_ = found.addresses();
   if (found.view().epoch > 0) views_.push_back(found.told());
   if (found.limit().growth() > 0) settled_.push_back(found.limit());
-  BeginClosing(found.coasts());
   control::Directive limit;
   *limit.mutable_round_limit() = found.limit();
   control::Directive view;
@@ -454,6 +463,7 @@ void Coordinator::TakeOver() {
                         FlagWithTime("--peer-timeout", options_.peer_timeout), " and a moment)"));
     }
   }
+  BeginClosing(found.coasts());  // of those who are left
   const std::string going = absl::StrCat(
       Self(), " has the role of rank ", options_.succession->lost, " now; ", members_.size(),
       " of ", world_size(), members_.size() == 1 ? " nodes goes on" : " nodes go on");
@@ -768,7 +778,7 @@ void Coordinator::TellView(const View& agreed) {
   TakeIn(agreed, view);
   if (!desk_) views_.push_back(view);  // nobody comes in who is to hear of it
   TurnAway(agreement_->TakeDeclined());
-  if (closing_) closing_->Need(agreed.from);
+  if (closing_) closing_->NeedForView(agreed.from);
   TellClosing();
 }
 
@@ -935,7 +945,11 @@ void Coordinator::AwaitLatecomers() {
 }
 
 void Coordinator::JudgeGathering() {
-  if (now_ >= gather_until_ && succession_ && succession_->IsHere(self())) return TakeOver();
+  if (now_ >= gather_until_ && succession_) {
+    if (succession_->IsHere(self())) return TakeOver();
+    return Resign(Failure::kPeerLost,
+                  absl::StrCat(Self(), " was to take the run over, and is lost"));
+  }
   if (now_ >= gather_until_ && EnoughToBegin()) return StartRun();
   if (now_ >= gather_until_) {
     return Abort(-1, Failure::kRendezvous,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <span>
 #include <utility>
 
 #include "base/status.h"
@@ -120,10 +122,20 @@ void GradientDesk::Coast(Round below) {
   CoastIfWanted();
 }
 
+// Buffers move towards where they are.
+void GradientDesk::WriteStill(const Task& task) const {
+  const auto parameters = static_cast<size_t>(open_.parameters);
+  const std::span<float> gradient = task.gradient.span();
+  std::ranges::fill(gradient.first(parameters), 0.0f);
+  std::ranges::copy(task.replica.span().subspan(parameters), gradient.subspan(parameters).begin());
+}
+
 void GradientDesk::CoastIfWanted() {
   // Not before rank 0 hears how many gradients there are: those that follow are none.
-  if (!spent_ || !wanted_ || wanted_->task.round >= coasts_) return;
-  open_.still(wanted_->task);
+  if (!spent_ || !wanted_) return;
+  // One that is done again, without somebody who is lost, needs no leave.
+  if (wanted_->task.round >= std::max(coasts_, *spent_)) return;
+  WriteStill(wanted_->task);
   Report(std::nan(""));
 }
 

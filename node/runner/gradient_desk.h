@@ -58,8 +58,8 @@ class GradientDesk {
   std::unique_ptr<GradientComputer> NewComputer(GradientReports reports);
   // What an open-ended run needs.
   struct OpenEnd {
-    // Writes a gradient of which a step changes nothing.
-    std::function<void(const Task&)> still;
+    // Elements in the replica's section of parameters (ReplicaLayout).
+    int64_t parameters = 0;
     // The caller has retired, after so many gradients, those before a run that goes on included.
     // From any thread; once, and once more if `all` is said later.
     std::function<void(Round gradients, bool all)> on_spent;
@@ -87,6 +87,8 @@ class GradientDesk {
   absl::Status Take(double loss);
   // The gradient that is wanted is there.
   void Report(double loss) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of which a plain step changes nothing.
+  void WriteStill(const Task& task) const;
   void CoastIfWanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether there is something to say to on_spent.
   bool TakeSpent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -97,7 +97,7 @@ TEST_F(CoordinatorClosing, AViewThatIsAgreedUponIsReached) {
   const uint32_t ballot = Last(0).prepare().ballot();
   Promise(0, ballot, 20);
   Promise(1, ballot, 24);
-  EXPECT_EQ(Last(0).coast().below(), 25);
+  EXPECT_EQ(Last(0).coast().below(), 26) << "its round 25 ends before the view begins";
 }
 
 TEST_F(CoordinatorClosing, NobodyComesInAfterwards) {
@@ -143,6 +143,20 @@ TEST_F(CoordinatorClosing, AViewHasARoundOfItsOwn) {
     EXPECT_EQ(directive.round_limit().limit(), 22);
   }
   EXPECT_EQ(Last(0).coast().below(), 22);
+}
+
+// Rank 0 has given all its gradients, and has begun a round that rank 1 has not, as it lacks what
+// rank 2 took with it: it must come out of its own round to answer rank 1, without a gradient.
+TEST_F(CoordinatorClosing, WhoHasNoGradientGivesWayToAView) {
+  resilient_ = true;
+  BeginRunning(3);
+  Spend(0, 1);
+  LoseProcess(2);
+  Collect();
+  const uint32_t ballot = Last(0).prepare().ballot();
+  Promise(0, ballot, 0);
+  Promise(1, ballot, -1);
+  EXPECT_EQ(Last(0).coast().below(), 2);
 }
 
 // Too few are left, and wait for others; then their programs end.
@@ -193,6 +207,23 @@ TEST_F(ClosingSuccession, ClosesWhatIsStillOpen) {
   EXPECT_EQ(directives_[2][directives_[2].size() - 2].round_limit().limit(), 24)
       << "rank 2 may have coasted through rounds below 23";
   EXPECT_EQ(Last(2).coast().below(), 24);
+}
+
+// Rank 2 was left out, and has not heard of it.
+TEST_F(ClosingSuccession, WaitsForNobodyWhoIsLeftOut) {
+  control::View without;
+  without.set_epoch(1);
+  without.set_from(5);
+  for (const Rank member : {0, 1}) without.add_members(member);
+  control::Registration successor = ComesToSuccessor(1, 3);
+  *successor.mutable_standing()->mutable_view() = without;
+  successor.mutable_standing()->mutable_limit()->set_limit(100);
+  Come(2, 100, 0);
+  Register(1, successor);
+  ASSERT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  Promise(1, Last(1).prepare().ballot(), 6);
+  Spend(1, 20);
+  EXPECT_EQ(Last(1).coast().below(), 21);
 }
 
 TEST_F(ClosingSuccession, LeavesClosedWhatWasClosed) {

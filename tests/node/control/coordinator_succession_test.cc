@@ -148,6 +148,26 @@ TEST_F(CoordinatorSuccession, WhoIsLeftOutItselfGoesWithoutAWordToTheOthers) {
   EXPECT_THAT(directives_[2], IsEmpty());
 }
 
+// Told to end, say: nobody else is to end with it.
+TEST_F(CoordinatorSuccession, WhoEndsBeforeItHasTakenOverLeavesThatToAnother) {
+  for (const Rank rank : {1, 2}) Come(Comes(rank));
+  Fail(2, 2, "terminated", Failure::kTerminated);
+  EXPECT_FALSE(coordinator_->resigned());
+  Fail(1, 1, "terminated", Failure::kTerminated);
+  EXPECT_TRUE(coordinator_->resigned());
+  EXPECT_EQ(Class(), Failure::kTerminated);
+  EXPECT_TRUE(directives_[2].empty());
+}
+
+TEST_F(CoordinatorSuccession, WhoIsNotThereItselfTakesNothingOver) {
+  for (const Rank rank : {2, 3}) Come(Comes(rank));
+  Pass(milliseconds(9000), [this] {
+    for (const Rank rank : {2, 3}) Beat(rank, 20);
+  });
+  EXPECT_TRUE(coordinator_->resigned());
+  EXPECT_TRUE(directives_[2].empty() && directives_[3].empty());
+}
+
 TEST_F(CoordinatorSuccession, WhoWasLeftOutHearsSo) {
   Come(KnowsView(Comes(1), 1, {0, 1, 2}, 1));
   Come(Comes(4));

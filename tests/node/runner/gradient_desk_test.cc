@@ -143,13 +143,9 @@ TEST_F(GradientDeskTest, NothingIsTakenThatWasNotGivenOutWhenTheNodeEnded) {
 class RetiredDesk : public GradientDeskTest {
  protected:
   RetiredDesk() {
-    desk_.SetOpenEnd(
-        {.still =
-             [](const GradientDesk::Task& task) { std::ranges::fill(task.gradient.span(), 0); },
-         .on_spent =
-             [this](Round gradients, bool all) {
-               heard_.push_back(absl::StrCat("spent ", gradients, all ? ", all" : ""));
-             }});
+    desk_.SetOpenEnd({.parameters = 4, .on_spent = [this](Round gradients, bool all) {
+                        heard_.push_back(absl::StrCat("spent ", gradients, all ? ", all" : ""));
+                      }});
   }
 
   void Compute(Round round) {
@@ -195,6 +191,19 @@ TEST_F(RetiredDesk, ThatAllAreToEndMayBeSaidLater) {
   desk_.Retire();
   desk_.Retire(/*all=*/true);
   EXPECT_EQ(Heard(), "spent 0; spent 0, all");
+}
+
+// As a node was lost in it.
+TEST_F(RetiredDesk, ARoundThatIsDoneAgainHasNoGradientAndNeedsNoLeave) {
+  Want(3);
+  ASSERT_TRUE((*desk_.Await(Later())).has_value());
+  EXPECT_TRUE(desk_.Deliver(0.5).ok());
+  desk_.Retire();
+  EXPECT_EQ(Heard(), "done 3 loss 0.5; spent 4");
+  EXPECT_THAT(Want(3).span(), ::testing::Each(0));
+  EXPECT_EQ(Heard(), "done 3 loss 0.5; spent 4; done 3 loss nan unknown");
+  Want(4);
+  EXPECT_EQ(heard_.size(), 3u) << Heard() << " without leave";
 }
 
 TEST_F(RetiredDesk, SoonIsAfterWhatIsUnderWay) {

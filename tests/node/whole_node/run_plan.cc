@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/units.h"
 #include "optim/batch_schedule.h"
@@ -69,6 +70,9 @@ std::string Describe(const RunPlan& plan) {
       plan.least > 0 ? absl::StrCat("at least ", plan.least, " of them, ") : "", plan.algorithm,
       " on ", plan.topology, " of ", plan.nodes, ", window ", plan.window, ", ", plan.rounds,
       " rounds",
+      plan.open_ended() ? absl::StrCat(", programs of ", absl::StrJoin(plan.programs, ", "),
+                                       " gradients", plan.ends_all ? ", the first ends all" : "")
+                        : "",
       plan.evaluate_every > 0 ? absl::StrCat(", evaluated every ", plan.evaluate_every) : "",
       plan.tells() ? " and told" : "",
       plan.batch_schedule.empty() ? "" : absl::StrCat(", batches ", plan.batch_schedule),
@@ -95,8 +99,9 @@ bool Evaluated(const RunPlan& plan, Round completed) {
 }
 
 grapevine::RunPlan Beforehand(const RunPlan& plan) {
-  grapevine::RunPlan rounds{.extent = {.rounds = plan.rounds},
-                            .rounds = plan.rounds,
+  grapevine::RunPlan rounds{.extent = {.rounds = plan.most_rounds()},
+                            .rounds = plan.most_rounds(),
+                            .open_ended = plan.open_ended(),
                             .evaluate_every = static_cast<double>(plan.evaluate_every)};
   if (!plan.batch_schedule.empty()) {
     rounds.batches = *BatchSchedule::Make(plan.batch_schedule, rounds.extent);

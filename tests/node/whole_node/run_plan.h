@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "experiment/core/run_plan.h"
+#include "model/problem/problem.h"
 #include "run/records/metrics.h"
 
 namespace grapevine::testing {
@@ -52,6 +53,10 @@ struct RunPlan {
   std::string topology = "ring";
   int window = 1;
   Round rounds = 6;
+  // How many gradients each node's program gives, where the run ends once all have given theirs
+  // (node/control/closing.h), in about so many rounds. Else empty.
+  std::vector<Round> programs;
+  bool ends_all = false;     // the first to have given its own ends the others' loops
   Round evaluate_every = 0;  // never
   // The first evaluation of this round or a later one meets the target accuracy, if the run has
   // one; its end is then not known beforehand.
@@ -79,6 +84,9 @@ struct RunPlan {
   Round saved_every = 0;  // or after so many rounds; 0: not by these
   std::vector<Fault> faults;
 
+  bool open_ended() const { return !programs.empty(); }
+  // The rounds that there can be.
+  Round most_rounds() const { return open_ended() ? kOpenEndedRounds : rounds; }
   // Whether averaged models are told to all that have a part in them: in every third run.
   bool tells() const { return seed % 3 == 0; }
 };

@@ -126,35 +126,60 @@ void SimulatedNode::MakeObjective() {
 }
 
 void SimulatedNode::MakeRunner() {
-  optimizer_ = *MakeOptimizer("sgd", {.momentum = 0.9});
+  // Who coasts takes steps that change nothing.
+  optimizer_ = *MakeOptimizer("sgd", {.momentum = plan().open_ended() ? 0 : 0.9});
   const Rank workers = *WorkerCount(plan().algorithm, plan().nodes);
   runner_ = std::make_unique<Runner>(
-      RunnerOptions{.rank = rank_,
-                    .workers = workers,
-                    .nodes = plan().nodes,
-                    .tells_average = plan().tells(),
-                    .rounds = plan().rounds,
-                    .shares_budget = !HasRounds(plan().algorithm),
-                    .evaluate =
-                        [this](Round completed) {
-                          return plan().batch_schedule.empty() ? Evaluated(plan(), completed)
-                                                               : course_.Evaluated(completed);
-                        },
-                    .saved = Renews(plan()) ? nullptr : Saved(),
-                    .saves_on_call = plan().checkpoint_every && !Renews(plan()),
-                    .changes_views = plan().resilient || Renews(plan()),
-                    .gradients =
-                        [this](GradientReports reports) {
-                          return std::make_unique<SimulatedGradients>(
-                              objective_.get(), process(),
-                              [this](Round) {
-                                return nanoseconds(random_.Below(2 * plan().gradient.count() + 1));
-                              },
-                              std::move(reports));
-                        },
-                    .now = [this] { return now(); }},
+      RunnerOptions{
+          .rank = rank_,
+          .workers = workers,
+          .nodes = plan().nodes,
+          .tells_average = plan().tells(),
+          .rounds = plan().most_rounds(),
+          .open_ended = plan().open_ended(),
+          .shares_budget = !HasRounds(plan().algorithm),
+          .evaluate =
+              [this](Round completed) {
+                return plan().batch_schedule.empty() && !plan().open_ended()
+                           ? Evaluated(plan(), completed)
+                           : course_.Evaluated(completed);
+              },
+          .saved = Renews(plan()) ? nullptr : Saved(),
+          .saves_on_call = plan().checkpoint_every && !Renews(plan()),
+          .changes_views = plan().resilient || Renews(plan()),
+          .gradients = [this](GradientReports reports) { return Gradients(std::move(reports)); },
+          .now = [this] { return now(); }},
       NewAlgorithm(), rank_ < workers ? objective_.get() : nullptr, &objective_->layout(),
       optimizer_.get(), this);
+}
+
+std::unique_ptr<GradientComputer> SimulatedNode::Gradients(GradientReports reports) {
+  const auto duration = [this] {
+    return nanoseconds(random_.Below(2 * plan().gradient.count() + 1));
+  };
+  if (!plan().open_ended()) {
+    return std::make_unique<SimulatedGradients>(
+        objective_.get(), process(), [duration](Round) { return duration(); }, std::move(reports));
+  }
+  program_ = std::make_unique<SimulatedProgram>(
+      objective_.get(), process(),
+      SimulatedProgram::Options{
+          .gradients = plan().programs[rank_],
+          .ends_all = plan().ends_all,
+          .duration = duration,
+          .on_spent = [this](Round gradients, bool all) { OnSpent(gradients, all); }});
+  return program_->NewComputer(std::move(reports));
+}
+
+void SimulatedNode::OnSpent(Round gradients, bool all) {
+  Say(absl::StrCat("has given all gradients in ", gradients, " rounds",
+                   all ? ", and all are to end" : ""));
+  spent_ = gradients;
+  if (line_->verdict() || stage_ >= Stage::kAsking) return;
+  control::Report report;
+  report.mutable_spent()->set_gradients(gradients);
+  report.mutable_spent()->set_all(all);
+  Tell(std::move(report));
 }
 
 void SimulatedNode::MakeTransport() {
@@ -195,7 +220,7 @@ control::Registration SimulatedNode::Registration() const {
 void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession) {
   reported_.resize(plan().nodes);
   desk_.emplace(CheckpointDeskOptions{.nodes = plan().nodes,
-                                      .rounds = plan().rounds,
+                                      .rounds = plan().most_rounds(),
                                       .saved = Renews(plan()) ? nullptr : Saved(),
                                       .evaluated = [](Round) { return false; }});
   coordinator_ = std::make_unique<SimulatedCoordinator>(
@@ -213,6 +238,8 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
                          .budget = Budget(plan()),
                          .checkpoints = Checkpoints(),
                          .renewals = Renewed(),
+                         .open_ended = plan().open_ended(),
+                         .settles_last = plan().resilient,
                          .rendezvous_timeout = plan().rendezvous_timeout,
                          .peer_timeout = plan().peer_timeout,
                          .min_peer_timeout = plan().min_peer_timeout,
@@ -247,7 +274,7 @@ std::optional<RenewalsOptions> SimulatedNode::Renewed() const {
 std::optional<CheckpointCallsOptions> SimulatedNode::Checkpoints() const {
   if (!plan().checkpoint_every || Renews(plan())) return std::nullopt;
   return CheckpointCallsOptions{
-      .nodes = plan().nodes, .rounds = plan().rounds, .every = plan().checkpoint_every};
+      .nodes = plan().nodes, .rounds = plan().most_rounds(), .every = plan().checkpoint_every};
 }
 
 void SimulatedNode::OnPart(Rank rank, const control::SavedPart& part) {
@@ -292,12 +319,13 @@ void SimulatedNode::Start() {
           .peer_timeout = plan().peer_timeout,
           .min_peer_timeout = plan().min_peer_timeout.value_or(plan().peer_timeout),
           .world_size = plan().nodes,
-          .rounds = plan().rounds,
+          .rounds = plan().most_rounds(),
           .sharing = Sharing(plan()),
           .largest_growth = plan().batch_schedule.empty() ? 0 : Beforehand(plan()).MostPasses(),
           .changes_views = plan().resilient || Renews(plan()),
           .saves_on_call = plan().checkpoint_every && !Renews(plan()),
           .renews_views = Renews(plan()),
+          .open_ended = plan().open_ended(),
           .mended = !begins(),
           .role_moves = plan().role_moves && !begins(),
           .rank = rank_,
@@ -464,7 +492,7 @@ void SimulatedNode::GoOnWith(SimulatedStore::Holder holder) {
 void SimulatedNode::TakeRole() {
   fence_ = *world_->store->Take(rank_);
   Say("takes the role");
-  SuccessionOptions succession{.lost = line_->holder()};
+  SuccessionOptions succession{.lost = line_->holder(), .open_ended = plan().open_ended()};
   for (Rank rank = 0; rank < plan().nodes; ++rank) {
     succession.addresses.push_back(absl::StrCat("node", rank, ":1"));
   }
@@ -511,6 +539,7 @@ void SimulatedNode::HearControl() {
     } else if (const std::optional<control::RoundLimit> moved = line_->TakeLimit()) {
       limit_ = moved->limit();
       course_.Settle(moved->limit(), moved->growth());
+      if (limit_ < plan().most_rounds()) course_.Close(limit_);
       runner_->SetLimit(moved->limit(), moved->final());
     } else if (const std::optional<control::Directive> decree = line_->TakeDecree()) {
       Obey(*decree);
@@ -530,6 +559,7 @@ void SimulatedNode::Obey(const control::Directive& decree) {
     const control::CheckpointAt& at = decree.checkpoint_at();
     return runner_->SaveAt(at.ballot(), at.has_round() ? std::optional(at.round()) : std::nullopt);
   }
+  if (decree.has_coast()) return program_->Coast(decree.coast().below(), decree.coast().all());
   if (decree.has_prepare() && Checkpoints()) {
     const uint32_t ballot = decree.prepare().ballot();
     return OnPromise(ballot, runner_->Hold(ballot) - 1);
@@ -563,6 +593,7 @@ void SimulatedNode::Begin() {
   }
   course_.Settle(roster.round_limit(), 1);
   runner_->SetLimit(roster.round_limit(), HasRounds(plan().algorithm) && !plan().resilient &&
+                                              !plan().open_ended() &&
                                               roster.round_limit() >= plan().rounds);
   const absl::Status status = runner_->BeginRun(transport_.get(), [this](float* replica) {
     objective_->Initialize(replica);
@@ -712,6 +743,7 @@ void SimulatedNode::OnAverage(AveragedModel average) {
   averages_.push_back(std::move(average));
   Evaluate(plan().evaluation, [this, round] {
     if (plan().role_moves && !begins()) horizon_.CatchUp(limit_);
+    if (limit_ < plan().most_rounds()) horizon_.Close(limit_);
     if (horizon_.OnEvaluation(EvaluationOf(plan(), round))) {
       coordinator_->ExtendRoundLimit(horizon_.limit(), horizon_.final(), horizon_.growth());
     }

@@ -31,6 +31,7 @@
 #include "tests/node/whole_node/simulated_coordinator.h"
 #include "tests/node/whole_node/simulated_network.h"
 #include "tests/node/whole_node/simulated_port_watch.h"
+#include "tests/node/whole_node/simulated_program.h"
 #include "tests/node/whole_node/simulated_store.h"
 #include "tests/node/whole_node/simulated_transport.h"
 #include "tests/testing/function_objective.h"
@@ -70,6 +71,8 @@ class SimulatedNode final : public RunObserver {
   std::span<const float> model() const { return runner_->model().span(); }
   // That it has computed.
   int64_t gradients() const { return gradients_; }
+  // The rounds before which its program had ended; none if it has not.
+  std::optional<Round> spent() const { return spent_; }
   // The batch that each of them was of, in first ones.
   const std::vector<int64_t>& batches() const { return batches_; }
   const std::vector<AveragedModel>& averages() const { return averages_; }
@@ -117,6 +120,9 @@ class SimulatedNode final : public RunObserver {
   const Fault* Planned(Fault::Kind kind) const;
   void MakeObjective();
   void MakeRunner();
+  std::unique_ptr<GradientComputer> Gradients(GradientReports reports);
+  // Its program has given its last gradient.
+  void OnSpent(Round gradients, bool all);
   void MakeTransport();
   void MakeCoordinator(std::optional<SuccessionOptions> succession);
   std::optional<CheckpointCallsOptions> Checkpoints() const;
@@ -174,7 +180,8 @@ class SimulatedNode final : public RunObserver {
   std::unique_ptr<SimulatedCoordinator> coordinator_;
   std::unique_ptr<FunctionObjective> objective_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::unique_ptr<ViewMixing> views_;  // of a resilient run
+  std::unique_ptr<ViewMixing> views_;          // of a resilient run
+  std::unique_ptr<SimulatedProgram> program_;  // of an open-ended one
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<SimulatedTransport> transport_;
   std::optional<ControlLine> line_;
@@ -197,6 +204,7 @@ class SimulatedNode final : public RunObserver {
   std::optional<absl::Status> ending_;
   SteadyTime ended_at_;
   int64_t gradients_ = 0;
+  std::optional<Round> spent_;
   std::vector<int64_t> batches_;
   int evaluating_ = 0;
   int64_t evaluated_batches_ = 0;

@@ -80,16 +80,19 @@ void ForEverySeed(RunPlan (*draw)(uint64_t seed),
   }
 }
 
-std::vector<std::vector<float>> ModelsOfACluster(const RunPlan& plan, Round rounds) {
+using GradientFunction = decltype(ClusterOptions::gradient);
+
+std::vector<std::vector<float>> ModelsOfACluster(const RunPlan& plan, Round rounds,
+                                                 GradientFunction gradient = Quadratic(1, 1, 11)) {
   Cluster cluster({.algorithm = plan.algorithm,
                    .topology = plan.topology,
                    .nodes = plan.nodes,
                    .parameters = SimulatedNode::kParameters,
                    .buffers = SimulatedNode::kBuffers,
                    .learning_rate = 0.1,
-                   .momentum = 0.9,
+                   .momentum = plan.open_ended() ? 0 : 0.9,
                    .window = plan.window,
-                   .gradient = Quadratic(1, 1, 11)});
+                   .gradient = std::move(gradient)});
   EXPECT_TRUE(cluster.Run(rounds).ok());
   std::vector<std::vector<float>> models;
   for (Rank rank = 0; rank < plan.nodes; ++rank) {
@@ -119,14 +122,18 @@ void ExpectAllMeasurements(const RunPlan& plan, const SimulatedRun& run) {
   }
 }
 
-void ExpectAHealthyRun(const RunPlan& plan, SimulatedRun& run) {
-  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
-  const std::vector<std::vector<float>> expected = ModelsOfACluster(plan, LastRound(plan));
+void ExpectTheBitsOfTheCluster(const RunPlan& plan, const SimulatedRun& run,
+                               const std::vector<std::vector<float>>& expected) {
   for (Rank rank = 0; rank < plan.nodes; ++rank) {
     SCOPED_TRACE(absl::StrCat("rank ", rank));
     const std::span<const float> model = run.node(rank).model();
     ASSERT_EQ(std::vector<float>(model.begin(), model.end()), expected[rank]);
   }
+}
+
+void ExpectAHealthyRun(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  ExpectTheBitsOfTheCluster(plan, run, ModelsOfACluster(plan, LastRound(plan)));
   ExpectAllMeasurements(plan, run);
 }
 
@@ -464,6 +471,11 @@ std::vector<Fault> Befalls(const RunPlan& plan) {
   return faults;
 }
 
+Round LeastRounds(const RunPlan& plan) {
+  if (plan.open_ended()) return 1;  // in which nobody has a gradient
+  return std::min(plan.target_met_in.value_or(plan.rounds), plan.rounds);
+}
+
 // Whatever befalls the others at any time, once all have begun: those who are spared come to the
 // end, of one mind about who they are, and with an evaluation of the mean of their models.
 void ExpectThatTheLivingGoOn(const RunPlan& plan, SimulatedRun& run) {
@@ -493,13 +505,12 @@ void ExpectThatTheLivingGoOn(const RunPlan& plan, SimulatedRun& run) {
     if (!spared[rank]) furthest = std::max(furthest, run.node(rank).round());
   }
   // Where an evaluation is missed, the run does not go beyond the next one before that is known.
-  const Round least = std::min(plan.target_met_in.value_or(plan.rounds), plan.rounds);
   std::vector<Rank> living;
   for (Rank rank = 0; rank < plan.nodes; ++rank) {
     if (!spared[rank]) continue;
     living.push_back(rank);
     ASSERT_EQ(*run.node(rank).ending(), absl::OkStatus()) << "rank " << rank;
-    ASSERT_GE(run.node(rank).round(), least);
+    ASSERT_GE(run.node(rank).round(), LeastRounds(plan));
     ASSERT_EQ(run.node(rank).round(), run.node(0).round());
     const bool server = rank >= *WorkerCount(plan.algorithm, plan.nodes);
     if (server) living.pop_back();  // it has no model
@@ -564,7 +575,7 @@ void ExpectThatAnotherTakesOver(const RunPlan& plan, SimulatedRun& run) {
     ASSERT_EQ(run.node(rank).round(), run.node(living[0]).round());
   }
   const Round end = run.node(living[0]).round();
-  ASSERT_GE(end, std::min(plan.target_met_in.value_or(plan.rounds), plan.rounds));
+  ASSERT_GE(end, LeastRounds(plan));
   // The last round has been evaluated, at whoever had the role then, unless the target was met.
   const AveragedModel* last = nullptr;
   bool met = false;
@@ -574,11 +585,107 @@ void ExpectThatAnotherTakesOver(const RunPlan& plan, SimulatedRun& run) {
       met = met || (plan.target_met_in && average.round >= *plan.target_met_in);
     }
   }
-  ASSERT_TRUE(met || end == plan.rounds) << end;
+  ASSERT_TRUE(met || end == plan.rounds || plan.open_ended()) << end;
   ASSERT_TRUE(met || last != nullptr);
   if (furthest >= end || last == nullptr) return;
   const std::vector<double> mean = MeanModel(run, living);
   for (size_t i = 0; i < mean.size(); ++i) ASSERT_NEAR(last->model.span()[i], mean[i], 1e-4);
+}
+
+// Programs compute the gradients, as many each or not, and say when they have given the last one.
+RunPlan OpenEnded(RunPlan plan) {
+  if (*WorkerCount(plan.algorithm, plan.nodes) < plan.nodes) plan.algorithm = "dpsgd";
+  KeyedRandom random(plan.seed, Purpose::kShuffle);
+  const uint64_t most = random.Below(8) == 0 ? 60 : 12;
+  const bool alike = random.Below(2) == 0;
+  plan.programs.assign(plan.nodes, static_cast<Round>(random.Below(most)));
+  for (Round& gradients : plan.programs) {
+    if (!alike) gradients = static_cast<Round>(random.Below(most));
+  }
+  plan.ends_all = random.Below(5) == 0;
+  plan.rounds = std::ranges::max(plan.programs) + 2;
+  plan.target_met_in.reset();
+  // Nobody says otherwise: at the end.
+  if (plan.evaluate_every == 0 || random.Below(2) == 0) plan.evaluate_every = plan.most_rounds();
+  return plan;
+}
+
+// All gradients of those who come to the end are in the run, whose last round has none.
+void ExpectThatProgramsAreDone(const RunPlan& plan, const SimulatedRun& run) {
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    const SimulatedNode& node = run.node(rank);
+    if (!node.ending() || !node.ending()->ok()) continue;
+    SCOPED_TRACE(absl::StrCat("rank ", rank));
+    ASSERT_LE(node.gradients(), plan.programs[rank]);
+    if (!plan.ends_all) {
+      ASSERT_EQ(node.gradients(), plan.programs[rank]);
+    }
+    // A round that is done again has two of a node.
+    ASSERT_TRUE(node.spent().has_value());
+    ASSERT_LE(*node.spent(), node.gradients());
+    ASSERT_GT(node.round(), *node.spent());
+  }
+}
+
+// As the programs have it, and then those that stand still.
+std::vector<std::vector<float>> ModelsOfPrograms(const RunPlan& plan, const SimulatedRun& run,
+                                                 Round rounds) {
+  return ModelsOfACluster(
+      plan, rounds,
+      [&run, computed = Quadratic(1, 1, 11)](Rank rank, Round round, std::span<const float> x,
+                                             std::span<float> gradient) {
+        if (round < run.node(rank).gradients()) return computed(rank, round, x, gradient);
+        constexpr auto kBuffers = static_cast<size_t>(SimulatedNode::kParameters);
+        std::ranges::fill(gradient, 0.0f);
+        std::ranges::copy(x.subspan(kBuffers), gradient.subspan(kBuffers).begin());
+      });
+}
+
+void ExpectAnOpenEnd(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    ASSERT_EQ(*run.node(rank).ending(), absl::OkStatus()) << "rank " << rank;
+  }
+  ExpectThatProgramsAreDone(plan, run);
+  const Round end = run.node(0).round();
+  const auto& [least, most] = std::ranges::minmax(plan.programs);
+  // Machines' pace decides only where some have more to give, or wait for averaged models.
+  if (least == most && !plan.ends_all) {
+    ASSERT_LE(end, most + (plan.evaluate_every > most ? 1 : 2));
+  }
+  ExpectTheBitsOfTheCluster(plan, run, ModelsOfPrograms(plan, run, end));
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    const auto& averages = rank == 0 ? run.node(0).averages() : run.node(rank).told();
+    if (rank > 0 && !plan.tells()) continue;
+    ASSERT_FALSE(averages.empty()) << "rank " << rank;
+    ASSERT_EQ(averages.back().round, end) << "rank " << rank;
+  }
+}
+
+TEST(WholeNode, AnOpenEndedRunEndsWithItsPrograms) {
+  ForEverySeed([](uint64_t seed) { return OpenEnded(BumpyPlan(seed)); }, ExpectAnOpenEnd);
+}
+
+TEST(WholeNode, AnOpenEndedRunEndsWithTheProgramsOfTheLiving) {
+  ForEverySeed([](uint64_t seed) { return OpenEnded(MortalPlan(seed)); },
+               [](const RunPlan& plan, SimulatedRun& run) {
+                 ExpectThatTheLivingGoOn(plan, run);
+                 ExpectThatProgramsAreDone(plan, run);
+               });
+}
+
+TEST(WholeNode, AnOpenEndedRunEndsWithItsProgramsWhoeverHasTheRole) {
+  ForEverySeed(
+      [](uint64_t seed) {
+        RunPlan plan = OpenEnded(MortalPlan(seed));
+        plan.role_moves = true;
+        if (plan.seed % 2 == 1) plan.gradient = std::chrono::milliseconds(100 + plan.seed % 400);
+        return plan;
+      },
+      [](const RunPlan& plan, SimulatedRun& run) {
+        ExpectThatAnotherTakesOver(plan, run);
+        ExpectThatProgramsAreDone(plan, run);
+      });
 }
 
 TEST(WholeNode, AnotherTakesTheRoleOverWhoeverDiesWhen) {
