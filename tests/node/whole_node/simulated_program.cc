@@ -54,7 +54,8 @@ void SimulatedProgram::Coast(Round below, bool all) {
 
 void SimulatedProgram::GoOn() {
   if (std::exchange(busy_, true)) return;
-  process_->After(options_.duration(), [this] { given_ < options_.gradients ? TakeTask() : End(); });
+  process_->After(options_.duration(),
+                  [this] { given_ < options_.gradients ? TakeTask() : End(); });
 }
 
 // It has the task while it computes.
