@@ -1,5 +1,6 @@
 """What tools/install writes, replaces, refuses and removes; what tools/package takes from files."""
 
+import ast
 import base64
 import hashlib
 import os
@@ -17,10 +18,12 @@ PROGRAM = ROOT / "grapevine"
 LIBRARY = ROOT / "capi/libgrapevine.so"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tools/packaging"))
+import build
 import bundled_libraries
 import debian_package
 import fresh_root
 import installation
+import python_wheel
 
 
 def version_in(folder):
@@ -202,6 +205,22 @@ class WheelTest(unittest.TestCase):
                 files.extractall(f"{folder}/site")
             self.assertEqual(version_in(f"{folder}/site"),
                              (ROOT / "VERSION").read_text().strip())
+
+
+class ToolsTest(unittest.TestCase):
+
+    def test_what_they_take_from_modules_is_there(self):
+        """Also what nothing else runs here, as it builds."""
+        modules = {module.__name__: module for module in
+                   (build, bundled_libraries, debian_package, fresh_root, installation, python_wheel)}
+        for tool in ("docs", "install", "package", "wheel"):
+            names = {(node.value.id, node.attr) for node in
+                     ast.walk(ast.parse((ROOT / "tools" / tool).read_text(encoding="utf-8")))
+                     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+            self.assertTrue(any(module in modules for module, _ in names), tool)
+            for module, name in names:
+                if module in modules:
+                    self.assertTrue(hasattr(modules[module], name), f"{tool}: {module}.{name}")
 
 
 class PackageTest(unittest.TestCase):
