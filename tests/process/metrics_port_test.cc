@@ -272,8 +272,8 @@ TEST(MetricsPort, WhatIsNoPlaceIsRefused) {
   };
   EXPECT_THAT(refusal("65534"), HasSubstr("none above 65535"));
   EXPECT_THAT(refusal("0.0.0.0:0"), HasSubstr("give one"));
-  EXPECT_THAT(refusal("here"), HasSubstr("port is missing"));
-  EXPECT_THAT(refusal("-1"), HasSubstr("port is missing"));
+  EXPECT_THAT(refusal("here"), HasSubstr("PORT or ADDR:PORT"));
+  EXPECT_THAT(refusal("-1"), HasSubstr("PORT or ADDR:PORT"));
   EXPECT_THAT(refusal("127.0.0.1:70000"), HasSubstr("65535"));
 }
 
