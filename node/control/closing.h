@@ -4,7 +4,8 @@
 // A node whose program has ended *coasts*: it takes part in further rounds without a gradient of
 // its own, so that it only averages. It does so no earlier than another needs it: where all
 // programs give the same number of gradients, no round but one lacks any, and how many there are
-// follows from the programs alone, whatever the machines' pace. Once all programs have ended, the
+// follows from the programs alone, whatever the machines' pace; unless a node waits for an averaged
+// model meanwhile, which counts as a wait for the next round. Once all programs have ended, the
 // run closes after the round that nodes have begun by then and in which all coast: nodes of an
 // open-ended run have leave for no more than one (RoundLeave).
 //

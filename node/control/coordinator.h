@@ -264,8 +264,8 @@ class Coordinator {
   void Detach(Member& member);
   void Erase(Rank rank);
   void Handle(Rank rank, Member& member, const control::Report& report);
-  // False if the report is not to be looked at.
   bool IsOwnEnd(const control::Report& report) const;
+  // False if the report is not to be looked at.
   bool Take(Rank rank, Member& member, const control::Report& report);
   std::string Died(Rank rank, std::string_view how) const;
   void TellVerdict(SessionId session, Rank rank);

@@ -8,7 +8,6 @@ import hashlib
 import os
 import pathlib
 import re
-import subprocess
 
 from debian_package import run
 from installation import InstallError
