@@ -675,17 +675,11 @@ TEST(WholeNode, AnOpenEndedRunEndsWithTheProgramsOfTheLiving) {
 }
 
 TEST(WholeNode, AnOpenEndedRunEndsWithItsProgramsWhoeverHasTheRole) {
-  ForEverySeed(
-      [](uint64_t seed) {
-        RunPlan plan = OpenEnded(MortalPlan(seed));
-        plan.role_moves = true;
-        if (plan.seed % 2 == 1) plan.gradient = std::chrono::milliseconds(100 + plan.seed % 400);
-        return plan;
-      },
-      [](const RunPlan& plan, SimulatedRun& run) {
-        ExpectThatAnotherTakesOver(plan, run);
-        ExpectThatProgramsAreDone(plan, run);
-      });
+  ForEverySeed([](uint64_t seed) { return WithStore(OpenEnded(MortalPlan(seed))); },
+               [](const RunPlan& plan, SimulatedRun& run) {
+                 ExpectThatAnotherTakesOver(plan, run);
+                 ExpectThatProgramsAreDone(plan, run);
+               });
 }
 
 TEST(WholeNode, AnotherTakesTheRoleOverWhoeverDiesWhen) {
