@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,11 +10,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <random>
 #include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "system/file_descriptor.h"
 
@@ -70,53 +73,85 @@ absl::Status CheckReplaceable(const std::string& path) {
       absl::StrCat(path, " exists and is not a regular file; choose another name"));
 }
 
+// As file systems say it that have no fsync of a folder; the files in it are safe there.
+bool MeansNoSyncOfFolders(int error) {
+  return error == EINVAL || error == EOPNOTSUPP || error == ENOSYS;
+}
+
+// Whether others find this very file there: somebody may have removed it between our opening
+// and our locking it.
+bool IsAt(const std::string& path, int descriptor) {
+  struct stat held = {}, found = {};
+  return fstat(descriptor, &held) == 0 && stat(path.c_str(), &found) == 0 &&
+         held.st_dev == found.st_dev && held.st_ino == found.st_ino;
+}
+
+// Nobody else's: the process's number is 1 in every container that shares the folder.
+std::string TemporaryName(const std::string& path) {
+  std::random_device random;
+  return absl::StrFormat("%s.tmp.%08x%08x", path, random(), random());
+}
+
+// Until the descriptor is closed, which the kernel does for whoever dies. False if somebody holds
+// the file to remove it. A file system without locks has no marks; RemoveIfAbandoned removes
+// nothing there.
+bool MarkAsBeingWritten(int descriptor) {
+  return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(std::string path) {
   RETURN_IF_ERROR(CheckReplaceable(path));
-  std::string temporary = absl::StrCat(path, ".tmp.", getpid());
-  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) return SystemError(errno, "cannot create", path);
-  return std::unique_ptr<AtomicFile>(
-      new AtomicFile(std::move(path), std::move(temporary), descriptor));
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::string temporary = TemporaryName(path);
+    UniqueDescriptor file(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (!file.open() && errno == EEXIST) continue;
+    if (!file.open()) return SystemError(errno, "cannot create", path);
+    // Whoever tidies the folder may have come in between.
+    if (!MarkAsBeingWritten(file.get()) || !IsAt(temporary, file.get())) continue;
+    return std::unique_ptr<AtomicFile>(
+        new AtomicFile(std::move(path), std::move(temporary), std::move(file)));
+  }
+  return absl::UnavailableError(
+      absl::StrCat("cannot create ", path, ": what is written beside it is removed at once"));
 }
 
-AtomicFile::AtomicFile(std::string path, std::string temporary, int descriptor)
-    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+bool AtomicFile::RemoveIfAbandoned(const std::string& temporary) {
+  const UniqueDescriptor file(
+      open(temporary.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  return file.open() && flock(file.get(), LOCK_EX | LOCK_NB) == 0 && IsAt(temporary, file.get()) &&
+         unlink(temporary.c_str()) == 0;
+}
+
+AtomicFile::AtomicFile(std::string path, std::string temporary, UniqueDescriptor file)
+    : path_(std::move(path)), temporary_(std::move(temporary)), file_(std::move(file)) {}
 
 AtomicFile::~AtomicFile() {
-  if (descriptor_ < 0) return;
-  close(descriptor_);
-  unlink(temporary_.c_str());
+  if (file_.open()) unlink(temporary_.c_str());
 }
 
 absl::Status AtomicFile::Append(std::string_view bytes) {
-  const int error = WriteAll(descriptor_, bytes);
+  const int error = WriteAll(file_.get(), bytes);
   return error == 0 ? absl::OkStatus() : SystemError(error, "cannot write", temporary_);
 }
 
+// Closed last: until it has its final name, the file is marked as being written.
 absl::Status AtomicFile::Commit() {
-  if (fsync(descriptor_) != 0) return SystemError(errno, "cannot flush", temporary_);
-  if (close(std::exchange(descriptor_, -1)) != 0) {
-    const int error = errno;
-    unlink(temporary_.c_str());
-    return SystemError(error, "cannot close", temporary_);
-  }
+  if (fsync(file_.get()) != 0) return SystemError(errno, "cannot flush", temporary_);
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    unlink(temporary_.c_str());
-    return SystemError(error, "cannot rename to", path_);
+    return SystemError(errno, "cannot rename to", path_);
   }
+  file_.Close();
   return SyncFolderOf(path_);
 }
 
 absl::Status SyncFolder(const std::string& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return SystemError(errno, "cannot open folder", folder);
-  // Some file systems refuse to fsync a folder; the files in it are safe then.
-  (void)fsync(descriptor);
-  close(descriptor);
-  return absl::OkStatus();
+  const UniqueDescriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.open()) return SystemError(errno, "cannot open folder", folder);
+  if (fsync(opened.get()) == 0 || MeansNoSyncOfFolders(errno)) return absl::OkStatus();
+  return SystemError(errno, "cannot flush folder", folder);
 }
 
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
@@ -153,14 +188,6 @@ bool IsBusy(int error) { return error == EAGAIN || error == EACCES || error == E
 // As network file systems say it whose lock service does not run.
 bool MeansNoLocks(int error) {
   return error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP || error == EINVAL;
-}
-
-// Whether others find this very file there: its last holder may have removed it between our opening
-// and our locking it.
-bool IsAt(const std::string& path, int descriptor) {
-  struct stat held = {}, found = {};
-  return fstat(descriptor, &held) == 0 && stat(path.c_str(), &found) == 0 &&
-         held.st_dev == found.st_dev && held.st_ino == found.st_ino;
 }
 
 }  // namespace

@@ -36,8 +36,10 @@ class MappedFile {
   size_t size_;
 };
 
-// A file under construction beside its final name: written aside, fsynced, renamed. Unless Commit
-// succeeds, nothing is visible at `path` and the temporary file is removed. Thread-compatible.
+// A file under construction beside its final name: written aside as PATH.tmp.RANDOM, fsynced,
+// renamed. Unless Commit succeeds, nothing is visible at `path` and the temporary file is removed.
+// Who writes holds flock() on the temporary file until then: one that nobody holds was left by a
+// writer that died. Thread-compatible.
 class AtomicFile {
  public:
   // Refuses a `path` that exists and is not a regular file. Errors name the path and the
@@ -51,15 +53,20 @@ class AtomicFile {
   // Flushes to the disk and renames over `path`; at most once, last.
   absl::Status Commit();
 
+  // Removes PATH.tmp.*, if its writer has gone; whether it did. Where nobody can tell (a file
+  // system without locks), it stays.
+  static bool RemoveIfAbandoned(const std::string& temporary);
+
  private:
-  AtomicFile(std::string path, std::string temporary, int descriptor);
+  AtomicFile(std::string path, std::string temporary, UniqueDescriptor file);
 
   std::string path_;
   std::string temporary_;
-  int descriptor_;
+  UniqueDescriptor file_;  // closed once it has its name
 };
 
-// What was created, renamed or removed in a folder is on the disk.
+// What was created, renamed or removed in a folder is on the disk, where its file system can say
+// so.
 absl::Status SyncFolder(const std::string& folder);
 
 // The common case in one call.

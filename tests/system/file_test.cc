@@ -3,7 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,6 +17,22 @@ namespace grapevine {
 namespace {
 
 using ::testing::HasSubstr;
+
+// What the disk says of folders in this test; 0 is that all is well.
+int folder_error = 0;
+
+}  // namespace
+
+extern "C" int fsync(int descriptor) {
+  struct stat info = {};
+  if (folder_error != 0 && fstat(descriptor, &info) == 0 && S_ISDIR(info.st_mode)) {
+    errno = folder_error;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_fsync, descriptor));
+}
+
+namespace {
 
 std::string Read(const std::string& path) {
   std::ifstream in(path);
@@ -55,6 +75,44 @@ TEST_F(FileTest, ErrorsNameThePathAndTheReason) {
   EXPECT_THAT(std::string(file.status().message()), HasSubstr("No such file"));
   const absl::Status full = WriteFileAtomically("/dev/full/x", "y");
   EXPECT_THAT(std::string(full.message()), HasSubstr("Not a directory"));
+}
+
+TEST_F(FileTest, TwoWritersOfOneNameKeepApartAndTheLastToCommitWins) {
+  const std::string path = folder_ + "/model";
+  auto first = *AtomicFile::Create(path);
+  auto second = *AtomicFile::Create(path);  // as by another container's process of the same number
+  EXPECT_EQ(Files(), 2u);
+  ASSERT_TRUE(first->Append("first").ok());
+  ASSERT_TRUE(second->Append("second").ok());
+  ASSERT_TRUE(second->Commit().ok());
+  ASSERT_TRUE(first->Commit().ok());
+  EXPECT_EQ(Read(path), "first");
+  EXPECT_EQ(Files(), 1u);
+}
+
+TEST_F(FileTest, WhatADeadWriterLeftIsRemovedAndNotWhatIsBeingWritten) {
+  const std::string dead = folder_ + "/model.tmp.1";
+  std::ofstream(dead) << "half";
+  auto file = *AtomicFile::Create(folder_ + "/model");
+  size_t removed = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    removed += AtomicFile::RemoveIfAbandoned(entry.path());
+  }
+  EXPECT_EQ(removed, 1u);
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  ASSERT_TRUE(file->Append("whole").ok());
+  ASSERT_TRUE(file->Commit().ok());
+  EXPECT_EQ(Read(folder_ + "/model"), "whole");
+  EXPECT_FALSE(AtomicFile::RemoveIfAbandoned(folder_ + "/none"));
+}
+
+TEST_F(FileTest, ADiskThatFailsToKeepTheFolderIsAnError) {
+  folder_error = EIO;
+  const absl::Status failed = WriteFileAtomically(folder_ + "/model", "x");
+  EXPECT_THAT(std::string(failed.message()), HasSubstr("cannot flush folder " + folder_));
+  folder_error = EINVAL;  // a file system that has no such call
+  EXPECT_TRUE(WriteFileAtomically(folder_ + "/model", "x").ok());
+  folder_error = 0;
 }
 
 TEST_F(FileTest, MapsWholeFilesAndRefusesOthers) {
