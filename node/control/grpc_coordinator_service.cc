@@ -46,16 +46,21 @@ CoordinatorOptions Judging(CoordinatorOptions options, const RunToken& token) {
   return options;
 }
 
+// All nodes may come at once, and whoever takes a run over knows where they are.
+UnprovenCallers ForStrangers(const CoordinatorOptions& options) {
+  const size_t places =
+      static_cast<size_t>(options.own.world_size()) + GrpcCoordinatorService::kMaxUnauthenticated;
+  UnprovenCallers callers(places, places);
+  if (!options.succession) return callers;
+  Rank rank = 0;
+  for (const std::string& address : options.succession->addresses) callers.Expect(rank++, address);
+  return callers;
+}
+
 bool Begins(const Coordinator::Output& output) {
   return std::ranges::any_of(output.directives,
                              [](const auto& sent) { return sent.second.has_roster(); });
 }
-
-class RefusedSession final : public Reactor {
- public:
-  explicit RefusedSession(grpc::Status status) { Finish(std::move(status)); }
-  void OnDone() override { delete this; }
-};
 
 }  // namespace
 
@@ -108,21 +113,21 @@ class GrpcCoordinatorService::Session final : public Reactor {
   }
 
   // Ends the stream of a caller that has not registered; nothing was written yet.
-  void Refuse() {
+  void Refuse(grpc::Status why) {
     finished_ = true;
-    Finish(grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "refused"));
+    Finish(std::move(why));
   }
 
   void Cancel() { context_.TryCancel(); }
   std::string peer() const { return context_.peer(); }
   bool MayBe(Rank rank, const RankNames& names) const { return IsCertified(names, context_, rank); }
   bool cancelled() const { return context_.IsCancelled(); }
+  bool finished() const { return finished_; }
 
   const SessionId id;
   control::Report report;     // between OnReadDone and the next StartRead
   bool registered = false;    // has said who it is
   bool ended = false;         // has got its last directive
-  bool replaced = false;      // by a later call of its node
   SteadyTime patience_until;  // holds while !registered or ended
 
  private:
@@ -155,8 +160,8 @@ GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks
       token_(std::move(token)),
       names_(std::move(names)),
       tick_(std::clamp<nanoseconds>(LeastSilence(options) / 8, kMinTick, kMaxTick)),
-      max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxUnauthenticated),
       max_report_(kMaxReport + kReportPerRank * static_cast<size_t>(options.own.world_size())),
+      unproven_(ForStrangers(options)),
       coordinator_(Judging(std::move(options), token_), steady_clock::now()),
       watch_([this](Rank rank) { OnPortClosed(rank); }),
       ticker_([this] { TickUntilStopped(); }) {}
@@ -225,13 +230,18 @@ std::optional<absl::Status> GrpcCoordinatorService::Ended() const {
 
 Reactor* GrpcCoordinatorService::Admit(grpc::CallbackServerContext* context) {
   MutexLock lock(mutex_);
-  if (sessions_.size() - replaced_ >= max_sessions_) {
-    return new RefusedSession(
-        grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections to rank 0"));
-  }
-  auto* session = new Session(*this, *context, next_session_++, steady_clock::now());
-  sessions_[session->id] = session;
+  const auto [id, displaced] = unproven_.Enter(HostOfConnection(context->peer()));
+  auto* session = new Session(*this, *context, id, steady_clock::now());
+  sessions_[id] = session;
+  if (displaced) Displace(*sessions_.at(*displaced));
   return session;
+}
+
+void GrpcCoordinatorService::Displace(Session& session) {
+  // Who has been told that it is wrong here has heard so, or does not listen.
+  if (session.registered || session.finished()) return session.Cancel();
+  session.Refuse(
+      grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections to rank 0"));
 }
 
 std::string GrpcCoordinatorService::Unheard(const Session& session) const {
@@ -255,13 +265,14 @@ std::string GrpcCoordinatorService::Unheard(const Session& session) const {
 
 bool GrpcCoordinatorService::OnReport(Session& session) {
   MutexLock lock(mutex_);
+  if (session.finished()) return false;
   if (const std::string why = Unheard(session); !why.empty()) {
     LOG_EVERY_T(WARNING, 1) << "rejected a caller from " << session.peer() << ": " << why;
     // A node's stream breaks, which the coordinator knows how to judge.
     if (session.registered) {
       session.Cancel();
     } else {
-      session.Refuse();
+      session.Refuse(grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "refused"));
     }
     return session.registered;
   }
@@ -271,7 +282,12 @@ bool GrpcCoordinatorService::OnReport(Session& session) {
   coordinator_.OnReport(session.id, session.report, steady_clock::now());
   Flush();
   const bool refused = registers && session.ended && !coordinator_.IsMember(session.id);
-  if (refused) session.StopReading();
+  if (refused) {
+    session.StopReading();
+  } else if (registers) {
+    unproven_.Leave(session.id);
+    unproven_.Know(session.report.registration().rank(), HostOfConnection(session.peer()));
+  }
   return !refused;
 }
 
@@ -296,7 +312,7 @@ void GrpcCoordinatorService::OnPortClosed(Rank rank) {
 void GrpcCoordinatorService::OnDone(Session& session) {
   MutexLock lock(mutex_);
   sessions_.erase(session.id);
-  if (session.replaced) --replaced_;
+  unproven_.Leave(session.id);
   changed_.NotifyAll();
 }
 
@@ -358,8 +374,7 @@ void GrpcCoordinatorService::Flush() {
   for (const SessionId id : output.replaced) {
     const auto found = sessions_.find(id);
     if (found == sessions_.end()) continue;
-    found->second->ended = found->second->replaced = true;
-    ++replaced_;
+    found->second->ended = true;
     // Nobody may be left at its other end to close it.
     found->second->Cancel();
   }

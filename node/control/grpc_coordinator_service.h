@@ -2,7 +2,8 @@
 //
 // Turns streams into sessions and a timer into ticks; coordinator.h judges them. While a node's
 // connection is broken, its port is watched (port_watch.h). Memory is bounded:
-// at most world_size plus kMaxUnauthenticated streams, reports of kMaxReport bytes and a little for
+// at most kMaxUnauthenticated streams, and one for each rank, of callers that have yet to register
+// (UnprovenCallers), and as many of hosts of the run; reports of kMaxReport bytes and a little for
 // each rank, at most kMaxQueued directives waiting for one. A stream ends with its first refusal.
 //
 // Thread-safety: all methods from any thread. Lifetime: outlives the server;
@@ -24,6 +25,7 @@
 #include "node/control/grpc_control.grpc.pb.h"
 #include "node/control/port_watch.h"
 #include "node/identity/authentication.h"
+#include "node/server/unproven_callers.h"
 #include "run/records/run_standing.h"
 #include "system/mutex.h"
 
@@ -91,6 +93,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
       grpc::CallbackServerContext* context) override {
     return Admit(context);
   }
+  // Another caller has its place.
+  void Displace(Session& session) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // False when the stream ends with that report.
   bool OnReport(Session& session);
   // Why a report is not even looked at; empty when it is.
@@ -112,15 +116,13 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   const RunToken token_;
   const RankNames names_;
   const std::chrono::nanoseconds tick_;
-  const size_t max_sessions_;
   const size_t max_report_;
   mutable Mutex mutex_;
   Condition changed_;
+  UnprovenCallers unproven_ ABSL_GUARDED_BY(mutex_);  // by the numbers of their sessions
   Coordinator coordinator_ ABSL_GUARDED_BY(mutex_);
   std::map<SessionId, Session*> sessions_ ABSL_GUARDED_BY(mutex_);  // each deletes itself
-  size_t replaced_ ABSL_GUARDED_BY(mutex_) = 0;  // of them, by later calls of their nodes
-  SessionId next_session_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool begun_ ABSL_GUARDED_BY(mutex_) = false;  // on_gathered has been asked
+  bool begun_ ABSL_GUARDED_BY(mutex_) = false;                      // on_gathered has been asked
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   SteadyTime next_standing_ ABSL_GUARDED_BY(mutex_);
   PortWatch watch_;  // of nodes whose connections are broken

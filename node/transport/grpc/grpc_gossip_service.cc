@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "node/identity/host_address.h"
 #include "node/transport/grpc/grpc_streams.h"
 
 namespace grapevine {
@@ -149,7 +150,8 @@ GrpcGossipService::GrpcGossipService(GrpcTransportOptions options, std::shared_p
     : options_(std::move(options)),
       acceptor_(options_.token, std::move(links)),
       count_(std::move(streams)),
-      queue_(std::move(queue)) {}
+      queue_(std::move(queue)),
+      unproven_(options_.max_unknown_streams, options_.max_unknown_streams) {}
 
 void GrpcGossipService::Open(const EdgeIdentity& self) {
   acceptor_.Open(self);
@@ -165,25 +167,38 @@ void GrpcGossipService::AwaitNext() {
 bool GrpcGossipService::OnConnect(std::shared_ptr<GrpcIncomingStream> stream) {
   AwaitNext();
   count_->Add();
-  const absl::Status status = Register(stream);
-  if (!status.ok()) Reject(*stream, status);
-  return status.ok();
+  const std::optional<Refusal> refused = Register(stream);
+  if (!refused.has_value()) return true;
+  Reject(*refused->stream, refused->why);
+  return refused->stream != stream;
 }
 
-absl::Status GrpcGossipService::Register(const std::shared_ptr<GrpcIncomingStream>& stream) {
+std::optional<GrpcGossipService::Refusal> GrpcGossipService::Register(
+    const std::shared_ptr<GrpcIncomingStream>& stream) {
   MutexLock lock(mutex_);
-  const auto unauthenticated =
-      std::count_if(streams_.begin(), streams_.end(),
-                    [](const auto& entry) { return !entry.second->authenticated(); });
-  streams_.emplace(stream.get(), stream);
-  if (closed_) return absl::UnavailableError("came when this node had left the run");
-  if (unauthenticated < options_.max_unknown_streams) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("came while ", unauthenticated, " callers had not been authenticated"));
+  const auto [caller, displaced] = unproven_.Enter(HostOfConnection(stream->address()));
+  stream->caller = caller;
+  streams_.emplace(caller, stream);
+  if (closed_)
+    return Refusal{stream, absl::UnavailableError("came when this node had left the run")};
+  if (!displaced.has_value()) return std::nullopt;
+  return Refusal{streams_.at(*displaced),
+                 absl::ResourceExhaustedError(absl::StrCat(
+                     "had not been authenticated when more than ", unproven_.size(), " came"))};
 }
 
 void GrpcGossipService::OnHello(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) {
+  const Rank rank = peer.rank;
   acceptor_.OnHello(stream, peer);
+  if (!stream->authenticated()) return;
+  MutexLock lock(mutex_);
+  unproven_.Leave(stream->caller);
+  unproven_.Know(rank, HostOfConnection(stream->address()));
+}
+
+void GrpcGossipService::KeepPlaceFor(Rank rank, const std::string& address) {
+  MutexLock lock(mutex_);
+  unproven_.Expect(rank, address);
 }
 
 void GrpcGossipService::Reject(GrpcIncomingStream& stream, const absl::Status& why) {
@@ -193,7 +208,8 @@ void GrpcGossipService::Reject(GrpcIncomingStream& stream, const absl::Status& w
 void GrpcGossipService::OnClosed(GrpcIncomingStream* stream) {
   {
     MutexLock lock(mutex_);
-    streams_.erase(stream);
+    unproven_.Leave(stream->caller);
+    streams_.erase(stream->caller);
   }
   acceptor_.OnClosed(stream);
   count_->Remove();
@@ -202,7 +218,7 @@ void GrpcGossipService::OnClosed(GrpcIncomingStream* stream) {
 std::vector<std::shared_ptr<GrpcIncomingStream>> GrpcGossipService::Streams() {
   MutexLock lock(mutex_);
   std::vector<std::shared_ptr<GrpcIncomingStream>> streams;
-  for (const auto& [pointer, stream] : streams_) streams.push_back(stream);
+  for (const auto& [caller, stream] : streams_) streams.push_back(stream);
   return streams;
 }
 

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "node/identity/authentication.h"
 #include "node/server/grpc_credentials.h"
+#include "node/server/unproven_callers.h"
 #include "node/transport/edge/conversation.h"
 #include "node/transport/edge/edge_acceptor.h"
 #include "node/transport/edge/edge_identity.h"
@@ -85,6 +86,9 @@ class GrpcIncomingStream final : public EdgeCaller,
   bool authenticated() const { return talk_.authenticated(); }
   bool admitted() const { return talk_.admitted(); }
 
+  // By which its service knows it; set once, before anything is read.
+  UnprovenCallers::Caller caller = -1;
+
  private:
   void Accepted(bool ok);
   void ReadNext();
@@ -131,6 +135,8 @@ class GrpcGossipService final : public GrpcStreamAcceptor,
 
   // Starts accepting callers, as `self`; once. Those that came earlier have waited.
   void Open(const EdgeIdentity& self);
+  // Where this rank listens: it has a place among the callers, whoever else calls.
+  void KeepPlaceFor(Rank rank, const std::string& address);
   // These ranks are admitted from now on.
   void Expect(std::span<const Rank> neighbours) { acceptor_.Expect(neighbours); }
   // This one no longer.
@@ -150,7 +156,12 @@ class GrpcGossipService final : public GrpcStreamAcceptor,
 
  private:
   void AwaitNext();
-  absl::Status Register(const std::shared_ptr<GrpcIncomingStream>& stream);
+  // Whom to reject, and why.
+  struct Refusal {
+    std::shared_ptr<GrpcIncomingStream> stream;
+    absl::Status why;
+  };
+  std::optional<Refusal> Register(const std::shared_ptr<GrpcIncomingStream>& stream);
   std::vector<std::shared_ptr<GrpcIncomingStream>> Streams();
 
   RawGossip service_;
@@ -160,7 +171,8 @@ class GrpcGossipService final : public GrpcStreamAcceptor,
   const std::shared_ptr<GrpcQueue> queue_;
   Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  std::map<GrpcIncomingStream*, std::shared_ptr<GrpcIncomingStream>> streams_
+  UnprovenCallers unproven_ ABSL_GUARDED_BY(mutex_);
+  std::map<UnprovenCallers::Caller, std::shared_ptr<GrpcIncomingStream>> streams_
       ABSL_GUARDED_BY(mutex_);
 };
 

@@ -59,6 +59,9 @@ void GrpcTransport::Join(std::string run_id, std::vector<std::string> addresses)
     MutexLock lock(mutex_);
     CHECK(addresses_.empty()) << "joined twice";
     addresses_ = std::move(addresses);
+    for (Rank peer = 0; peer < self_.world_size; ++peer) {
+      if (peer != self_.rank) service_->KeepPlaceFor(peer, addresses_[peer]);
+    }
   }
   service_->Open(self_);
 }
@@ -134,6 +137,7 @@ void GrpcTransport::TakeIn(Rank peer) {
     CHECK(!newcomer.empty()) << "rank " << peer << " is not expected";
     process = newcomer.mapped().process;
     addresses_[peer] = std::move(newcomer.mapped().address);
+    service_->KeepPlaceFor(peer, addresses_[peer]);
     if (auto before = edges_.extract(peer)) edge = std::move(before.mapped());
   }
   links_->Renew(peer, process);

@@ -52,7 +52,8 @@ struct GrpcTransportOptions {
   RunToken token = {};
   // The round this node is in, for heartbeats; from any thread, without blocking.
   std::function<Round()> round = [] { return Round{0}; };
-  // The most streams whose callers are not authenticated.
+  // The most streams whose callers are not authenticated, and as many again from hosts of the run
+  // (UnprovenCallers).
   int max_unknown_streams = 32;
   // What goes wrong on purpose; null: nothing.
   std::shared_ptr<EdgeFaults> faults = nullptr;

@@ -95,7 +95,9 @@ TEST(GrpcCoordinatorHostile, AStreamEndsWithItsFirstRefusal) {
 
 // A stream that stays open.
 struct Caller {
-  explicit Caller(const RankZero& zero) : stub(control::Control::NewStub(Dial(zero.address()))) {
+  explicit Caller(const RankZero& zero) : Caller(Dial(zero.address())) {}
+  explicit Caller(const std::shared_ptr<grpc::Channel>& channel)
+      : stub(control::Control::NewStub(channel)) {
     context.set_deadline(std::chrono::system_clock::now() + kLong);
     stream = stub->Connect(&context);
   }
@@ -165,27 +167,36 @@ TEST(GrpcCoordinatorHostile, AReportThatIsTooLongIsNotLookedAt) {
   EXPECT_EQ(end.error_message(), "refused");
 }
 
-TEST(GrpcCoordinatorHostile, AFloodOfUnauthenticatedCallersIsBounded) {
-  RankZero zero(1);
-  auto stub = control::Control::NewStub(Dial(zero.address()));
-  struct Call {
-    grpc::ClientContext context;
-    std::unique_ptr<grpc::ClientReaderWriter<control::Report, control::Directive>> stream;
-  };
-  std::vector<std::unique_ptr<Call>> calls;
-  constexpr int kExtra = 20;
-  for (int i = 0; i < GrpcCoordinatorService::kMaxUnauthenticated + 1 + kExtra; ++i) {
-    calls.push_back(std::make_unique<Call>());
-    calls.back()->stream = stub->Connect(&calls.back()->context);
+TEST(GrpcCoordinatorHostile, AFloodOfUnauthenticatedCallersIsBoundedAndKeepsNobodyOut) {
+  const RunToken token("the token of this run");
+  RankZero zero(2, seconds(30), 0, seconds(20), token);
+  const auto channel = Dial(zero.address());  // on which they come in order
+  std::vector<std::unique_ptr<Caller>> strangers;
+  constexpr int kPlaces = GrpcCoordinatorService::kMaxUnauthenticated + 2, kExtra = 20;
+  for (int i = 0; i < kPlaces + kExtra; ++i) {
+    strangers.push_back(std::make_unique<Caller>(channel));
   }
-  // The service is full: one more is rejected at once.
-  grpc::ClientContext context;
-  auto late = stub->Connect(&context);
   control::Directive directive;
-  EXPECT_FALSE(late->Read(&directive));
-  EXPECT_EQ(late->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  for (auto& call : calls) call->context.TryCancel();
-  for (auto& call : calls) (void)call->stream->Finish();
+  for (int oldest = 0; oldest < kExtra; ++oldest) {
+    Caller& displaced = *strangers[oldest];
+    EXPECT_FALSE(displaced.stream->Read(&directive));
+    const grpc::Status end = displaced.stream->Finish();
+    EXPECT_EQ(end.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << end.error_message();
+  }
+  // All places are taken, and whoever has the token still comes in.
+  Caller node(zero);
+  control::Registration registration = RegistrationOf(1, 2);
+  Prove(token, &registration);
+  node.Register(registration);
+  ASSERT_TRUE(node.stream->Read(&directive));
+  EXPECT_TRUE(directive.has_beat()) << directive.ShortDebugString();
+  strangers.erase(strangers.begin(), strangers.begin() + kExtra);
+  for (const auto& caller : strangers) {
+    caller->context.TryCancel();
+    (void)caller->stream->Finish();
+  }
+  node.context.TryCancel();
+  (void)node.stream->Finish();
 }
 
 }  // namespace

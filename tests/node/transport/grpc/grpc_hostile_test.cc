@@ -11,6 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
 #include "gtest/gtest.h"
 #include "node/transport/grpc/grpc_gossip.grpc.pb.h"
 #include "node/transport/grpc/grpc_transport.h"
@@ -510,7 +512,30 @@ class GrpcReserved : public GrpcHostile {
 
 TEST_F(GrpcReserved, UnauthenticatedCallersBeyondTheBoundAreRejected) {
   ExpectRejected(HelloMessage(Caller()).SerializeAsString(), grpc::StatusCode::RESOURCE_EXHAUSTED,
-                 "came while 0 callers had not been authenticated");
+                 "had not been authenticated when more than 0 came");
+}
+
+class GrpcCrowded : public GrpcHostile {
+ protected:
+  static constexpr int kPlaces = 4;
+  GrpcCrowded() : GrpcHostile({.token = kToken, .max_unknown_streams = kPlaces}) {}
+};
+
+TEST_F(GrpcCrowded, StrangersDisplaceEachOtherAndKeepNoPeerOut) {
+  // On one connection they come in order.
+  const auto connection = grpc::CreateChannel(node_.address(), grpc::InsecureChannelCredentials());
+  constexpr int kExtra = 6;
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  for (int i = 0; i < kPlaces + kExtra; ++i) {
+    strangers.push_back(std::make_unique<RawClient>(connection));
+  }
+  for (int oldest = 0; oldest < kExtra; ++oldest) {
+    const grpc::Status end = strangers[oldest]->End();
+    EXPECT_EQ(end.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << end.error_message();
+    EXPECT_THAT(end.error_message(), HasSubstr("when more than 4 came"));
+  }
+  ExpectUnharmed();
+  for (int i = kExtra; i < kPlaces + kExtra; ++i) strangers[i]->Cancel();
 }
 
 }  // namespace
