@@ -84,14 +84,17 @@ std::optional<Round> PlannedRounds(const RunPlan& plan) {
   return plan.open_ended ? std::nullopt : std::optional(plan.rounds);
 }
 
-// All nodes go on and save at the same rounds, or none. Where rank 0 calls for checkpoints by its
-// clock, its own time counts.
-std::vector<IdentityItem> CheckpointIdentity(const Config& config,
-                                             const std::optional<CheckpointInterval>& every) {
+// All nodes save at the same rounds, or none. Where rank 0 calls for checkpoints by its clock, its
+// own time counts. All who begin the run go on, or none; whoever comes in gets all from the others.
+std::vector<control::Agreement> CheckpointAgreements(
+    const Config& config, const std::optional<CheckpointInterval>& every) {
   std::string saves = "not given";
   if (every) saves = every->rounds ? absl::StrCat(*every->rounds) : "a time";
-  return {{"--checkpoint-every", std::move(saves)},
-          {"--resume", config.has_resume() ? "given" : "not given"}};
+  std::vector<control::Agreement> agreements =
+      Agreements({{"--checkpoint-every", std::move(saves)},
+                  {"--resume", config.has_resume() ? "given" : "not given"}});
+  agreements.back().set_of_the_start(true);
+  return agreements;
 }
 
 control::SavedPart PartWith(Round round, int64_t bytes, uint32_t checksum) {
@@ -516,7 +519,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   if (!experiment_->role_moves()) session.role = nullptr;
   session.parts = own_parts_;
   session.resumed = resumed_;
-  for (const control::Agreement& agreement : Agreements(CheckpointIdentity(config, every_))) {
+  for (const control::Agreement& agreement : CheckpointAgreements(config, every_)) {
     session.agreements.push_back(agreement);
   }
   if (SavesOnCall()) {

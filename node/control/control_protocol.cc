@@ -37,18 +37,23 @@ const std::string* Find(const std::map<std::string, const std::string*>& values,
   return found == values.end() ? nullptr : found->second;
 }
 
-std::string Disagreement(const control::Registration& own, const control::Registration& given) {
+std::string Disagreement(const control::Registration& own, const control::Registration& given,
+                         RunStage stage) {
+  const auto counts = [stage](const control::Agreement& agreement) {
+    return stage == RunStage::kStart || !agreement.of_the_start();
+  };
   constexpr char kRemedy[] = "start every rank with the same configuration and the same files";
   const auto here = ByName(own), there = ByName(given);
   // In rank 0's order, which lists what explains most first.
   for (const control::Agreement& agreement : own.agreements()) {
+    if (!counts(agreement)) continue;
     const std::string* value = Find(there, agreement.name());
     if (value == nullptr || *value != agreement.value()) {
       return Differs(agreement.name(), Quoted(value), Quoted(&agreement.value()), kRemedy);
     }
   }
   for (const control::Agreement& agreement : given.agreements()) {
-    if (Find(here, agreement.name()) == nullptr) {
+    if (counts(agreement) && Find(here, agreement.name()) == nullptr) {
       return Differs(agreement.name(), Quoted(&agreement.value()), Quoted(nullptr), kRemedy);
     }
   }
@@ -71,7 +76,8 @@ bool IsProven(const control::Registration& registration, const RunToken& token) 
   return token.Accepts(registration.proof(), Claim(registration));
 }
 
-std::string Objection(const control::Registration& own, const control::Registration& given) {
+std::string Objection(const control::Registration& own, const control::Registration& given,
+                      RunStage stage) {
   if (given.protocol_version() != own.protocol_version()) {
     return Differs("the control protocol's version", absl::StrCat(given.protocol_version()),
                    absl::StrCat(own.protocol_version()), "run the same grapevine on every host");
@@ -98,7 +104,7 @@ std::string Objection(const control::Registration& own, const control::Registrat
                         given.seen_from(),
                         "; let it listen with --bind=0.0.0.0, or give --advertise=HOST:PORT");
   }
-  return Disagreement(own, given);
+  return Disagreement(own, given, stage);
 }
 
 namespace {

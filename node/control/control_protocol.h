@@ -29,8 +29,11 @@ void Prove(const RunToken& token, control::Registration* registration);
 bool IsProven(const control::Registration& registration, const RunToken& token);
 
 // Why the node of `given` cannot be in the run of `own` (rank 0's own
-// registration): the field, both values and the remedy. Empty when it fits.
-std::string Objection(const control::Registration& own, const control::Registration& given);
+// registration): the field, both values and the remedy. Empty when it fits. Once the run is under
+// way, what is an agreement of the start alone is not compared.
+enum class RunStage { kStart, kUnderWay };
+std::string Objection(const control::Registration& own, const control::Registration& given,
+                      RunStage stage = RunStage::kStart);
 
 // Why a node with these parts cannot be in a run that goes on from there. Empty when it can.
 std::string PartObjection(const control::Resumed& resumed, const control::Registration& given);

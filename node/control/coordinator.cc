@@ -414,7 +414,7 @@ void Coordinator::Join(SessionId session, const control::Registration& registrat
 
 void Coordinator::Succeed(SessionId session, const control::Registration& registration) {
   std::string why = succession_->Objection(registration);
-  if (why.empty()) why = grapevine::Objection(options_.own, registration);
+  if (why.empty()) why = grapevine::Objection(options_.own, registration, RunStage::kUnderWay);
   if (!why.empty()) return Refuse(session, registration, why);
   succession_->OnCome(registration);
   // Others may be members than were thought to be.
@@ -823,7 +823,7 @@ void Coordinator::TurnAway(const std::vector<Rank>& declined) {
 }
 
 void Coordinator::Consider(SessionId session, const control::Registration& registration) {
-  std::string why = Objection(options_.own, registration);
+  std::string why = Objection(options_.own, registration, RunStage::kUnderWay);
   if (why.empty()) why = NoPlaceFor(registration);
   if (phase_ == Phase::kAborted) return TellVerdict(session, registration.rank());
   if (!why.empty()) return Refuse(session, registration, why);

@@ -2,7 +2,9 @@
 // own. Files that differ from host to host are in a folder for each.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +31,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 using Variables = std::map<std::string, std::string>;
@@ -243,34 +246,104 @@ std::string BlockBelow(const std::string& yaml, const std::string& begin) {
     const size_t indentation = line.find_first_not_of(' ');
     if (inside == 0) inside = indentation;
     if (indentation < inside || inside <= outside - 2) break;
-    block += line.substr(inside) + "\n";
+    block += line.substr(std::min(inside, line.size())) + "\n";
   }
   return block;
 }
 
-// Each host is a pod, whose volume is the folder that all share.
+// Each host is a pod, whose volume is the folder that all share, and whose first process is the
+// script's shell.
 class Pods : public Hosts {
  protected:
   void SetUp() override {
     Hosts::SetUp();
     if (IsSkipped()) return;
     const std::string manifest = FileText("deploy/kubernetes/trainers.yaml");
-    folder_.Write("experiment.textproto", BlockBelow(manifest, "experiment.textproto: |"));
-    script_ = BlockBelow(manifest, "            - |");
-    ASSERT_THAT(script_, HasSubstr("exec grapevine node"));
+    for (const char* file : {"experiment.textproto", "node.sh", "probe.sh"}) {
+      const std::string block = BlockBelow(manifest, "  " + std::string(file) + ": |");
+      ASSERT_FALSE(block.empty()) << file;
+      folder_.Write(file, block);
+      ASSERT_THAT(manifest, HasSubstr("/etc/trainers/" + std::string(file)));
+    }
+    patience_ = 3 * kPatience;
   }
 
-  void StartPod(int host, const std::string& epochs) {
-    Start(host, "shared", "echo $$ > " + PidFile(host) + "\n" + script_,
-          {{"HOSTNAME", "trainers-" + std::to_string(host - 1)},
-           {"NODES", std::to_string(kHosts)},
-           {"RUNS", folder_.File("shared")},
-           {"EXPERIMENT", folder_.File("experiment.textproto")},
-           {"GRAPEVINE_EPOCHS", epochs},
-           {"GRAPEVINE_TOKEN", "8f21-a-token-of-the-test-03c7"}});
+  Variables OfPod(int host) const {
+    return {{"HOSTNAME", "trainers-" + std::to_string(host - 1)},
+            {"NODES", std::to_string(kHosts)},
+            {"RUNS", folder_.File("shared")},
+            {"EXPERIMENT", folder_.File("experiment.textproto")},
+            {"METRICS_PORT", "9400"},
+            {"LOOKS_FOR", "3s"},
+            {"GATHERS_FOR", "2min"},
+            {"GRAPEVINE_TOKEN", "8f21-a-token-of-the-test-03c7"}};
+  }
+  void StartPod(int host, const std::string& epochs, const std::string& checkpoint_every = "500") {
+    Variables variables = OfPod(host);
+    variables["GRAPEVINE_EPOCHS"] = epochs;
+    variables["GRAPEVINE_CHECKPOINT_EVERY"] = checkpoint_every;
+    variables["GRAPEVINE_LOG_EVERY"] = "20";
+    Start(host, "shared",
+          "echo $$ > " + PidFile(host) + "\nexec unshare --pid --fork --kill-child --mount-proc " +
+              "sh -eu " + folder_.File("node.sh"),
+          variables);
+  }
+  void StartPods(const std::string& epochs, const std::string& checkpoint_every = "500") {
+    for (int host = 1; host <= kHosts; ++host) StartPod(host, epochs, checkpoint_every);
+  }
+  // In the place of one that has ended.
+  void StartPodAgain(int host, const std::string& epochs) {
+    StartPod(host, epochs);
+    Pod(host) = std::move(processes_.back());
+    processes_.pop_back();
+  }
+  std::unique_ptr<GrapevineProcess>& Pod(int host) {
+    return processes_.at(static_cast<size_t>(host) - 1);
   }
   std::string PidFile(int host) const { return folder_.File("pod." + std::to_string(host)); }
 
+  // Of a command on a host.
+  int ExitCode(int host, const std::string& command) {
+    Start(host, "shared", command, OfPod(host));
+    const std::unique_ptr<GrapevineProcess> process = std::move(processes_.back());
+    processes_.pop_back();
+    return process->Await();
+  }
+  // To the first process of the pod.
+  void Signal(int host, int signal) {
+    const std::string pid = "$(cat " + PidFile(host) + ")";
+    ASSERT_EQ(ExitCode(host, "kill -" + std::to_string(signal) + " $(cat /proc/" + pid + "/task/" +
+                                 pid + "/children)"),
+              0);
+  }
+  void Kill(int host) {
+    Signal(host, SIGKILL);
+    EXPECT_GT(Pod(host)->Await(), 0) << Pod(host)->output();  // unshare's, of a signal
+  }
+  void KillAll() {
+    for (int host = 1; host <= kHosts; ++host) Kill(host);
+    processes_.clear();
+  }
+  bool ProbeSays(int host, const std::string& what) {
+    return ExitCode(host, "bash -eu " + folder_.File("probe.sh") + " " + what) == 0;
+  }
+
+  uintmax_t Measured(int host) const {
+    const fs::path metrics =
+        folder_.File("shared/1/node-" + std::to_string(host - 1) + "/metrics.jsonl");
+    return fs::exists(metrics) ? fs::file_size(metrics) : 0;
+  }
+  // Whether more is measured there than before.
+  bool GoesOn(int host, uintmax_t before) {
+    return Eventually([&] { return Measured(host) > before; }, patience_);
+  }
+  bool HasCheckpoint() const {
+    const fs::path checkpoints = folder_.File("shared/1/checkpoints");
+    std::error_code none;
+    return std::ranges::any_of(fs::directory_iterator(checkpoints, none), [](const auto& entry) {
+      return fs::exists(entry.path() / "manifest.textproto");
+    });
+  }
   void ExpectWholeRun() const {
     EXPECT_TRUE(fs::exists(folder_.File("shared/1/summary.json")));
     for (int rank = 0; rank < kHosts; ++rank) {
@@ -278,37 +351,72 @@ class Pods : public Hosts {
           fs::exists(folder_.File("shared/1/node-" + std::to_string(rank) + "/model.safetensors")));
     }
   }
-
-  std::string script_;
 };
 
+// Those that are started again after that are well, and go as soon as they are told to.
 TEST_F(Pods, OfAStatefulSetTrain) {
   for (int host = kHosts; host >= 1; --host) StartPod(host, "0.5");
   ExpectSuccess();
   ExpectWholeRun();
+  StartPods("0.5");
+  for (int host = 1; host <= kHosts; ++host) {
+    EXPECT_TRUE(ProbeSays(host, "healthz"));
+    EXPECT_TRUE(ProbeSays(host, "readyz"));
+    // Once the shell has said what it does at SIGTERM.
+    ASSERT_TRUE(Eventually([&] {
+      return ExitCode(host, "pgrep -P $(cat /proc/$(cat " + PidFile(host) + ")/task/$(cat " +
+                                PidFile(host) + ")/children) sleep") == 0;
+    }));
+    Signal(host, SIGTERM);
+  }
+  ExpectSuccess();
 }
 
 TEST_F(Pods, OneThatIsKilledComesInAgainRankZeroToo) {
   constexpr char kEpochs[] = "1500";
-  patience_ = 3 * kPatience;
-  const auto measured = [this](int host) -> uintmax_t {
-    const fs::path own = folder_.File("shared/1/node-" + std::to_string(host - 1));
-    return fs::exists(own / "metrics.jsonl") ? fs::file_size(own / "metrics.jsonl") : 0;
-  };
-  for (int host = 1; host <= kHosts; ++host) StartPod(host, kEpochs);
+  StartPods(kEpochs);
   for (const int host : {3, 1}) {
-    ASSERT_TRUE(Eventually([&] { return measured(host) > 0; }));
-    Start(host, "shared", "kill -KILL $(cat " + PidFile(host) + ")");
-    ASSERT_EQ(processes_.back()->Await(), 0) << processes_.back()->output();
-    processes_.pop_back();
-    std::unique_ptr<GrapevineProcess>& killed = processes_[static_cast<size_t>(host) - 1];
-    EXPECT_EQ(killed->Await(), 137) << killed->output();
-    const uintmax_t before = measured(host);
-    StartPod(host, kEpochs);
-    std::swap(killed, processes_.back());
-    processes_.pop_back();
-    ASSERT_TRUE(Eventually([&] { return measured(host) > before; })) << "it is not in";
+    ASSERT_TRUE(GoesOn(host, 0));
+    EXPECT_TRUE(ProbeSays(host, "readyz"));
+    Kill(host);
+    EXPECT_FALSE(ProbeSays(host, "healthz"));
+    const uintmax_t before = Measured(host);
+    StartPodAgain(host, kEpochs);
+    ASSERT_TRUE(GoesOn(host, before)) << "it is not in: " << Pod(host)->output();
   }
+  ExpectSuccess();
+  ExpectWholeRun();
+}
+
+// As when a pool of machines is exchanged. Then rank 0 comes into the run that goes on, is told to
+// leave it, and comes in once more.
+TEST_F(Pods, AllThatAreKilledAtOnceGoOnFromTheirLastCheckpoint) {
+  constexpr char kEpochs[] = "2000";
+  StartPods(kEpochs);
+  ASSERT_TRUE(Eventually([&] { return HasCheckpoint(); }, patience_));
+  KillAll();
+  StartPods(kEpochs);
+  ASSERT_TRUE(Pod(1)->AwaitOutput("\nround ")) << Pod(1)->output();
+  EXPECT_THAT(Pod(1)->output(), Not(HasSubstr("\nround 20/")));
+  Kill(1);
+  for (const bool leaves : {true, false}) {
+    const uintmax_t before = Measured(1);
+    StartPodAgain(1, kEpochs);
+    ASSERT_TRUE(GoesOn(1, before)) << "it is not in: " << Pod(1)->output();
+    if (!leaves) break;
+    Signal(1, SIGTERM);
+    EXPECT_EQ(Pod(1)->Await(), 0) << Pod(1)->output();
+    EXPECT_THAT(Pod(1)->output(), HasSubstr("rank 0 has left the run: "));
+  }
+  ExpectSuccess();
+  ExpectWholeRun();
+}
+
+TEST_F(Pods, AllThatAreKilledBeforeTheirFirstCheckpointBeginAnew) {
+  StartPods("1500", "1000000");
+  ASSERT_TRUE(GoesOn(1, 0));
+  KillAll();
+  StartPods("0.5");
   ExpectSuccess();
   ExpectWholeRun();
 }

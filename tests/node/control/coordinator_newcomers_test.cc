@@ -182,6 +182,21 @@ TEST_F(CoordinatorNewcomers, OneOfAnotherExperimentIsRefusedAlone) {
   for (const Rank rank : {0, 1, 3}) EXPECT_THAT(directives_[rank], IsEmpty()) << rank;
 }
 
+// A job manager that starts it again does not know whether the run began at a checkpoint.
+TEST_F(CoordinatorNewcomers, WhatThoseWhoBeginAgreeUponIsNotAskedOfIt) {
+  BeginWithoutRank2();
+  control::Registration other = Newcomer(2);
+  control::Agreement& resumes = *other.add_agreements();
+  resumes.set_name("--resume");
+  resumes.set_value("given");
+  Register(kNew, other);
+  EXPECT_THAT(Refusal(kNew), HasSubstr("--resume"));
+  resumes.set_of_the_start(true);
+  Register(kNew + 1, other);
+  PromiseAll({0, 1, 3}, 2, 30);
+  EXPECT_TRUE(Last(kNew + 1).has_roster());
+}
+
 TEST_F(CoordinatorNewcomers, TheSameProcessDoesNotComeBack) {
   BeginWithoutRank2();
   Register(kNew, Newcomer(2, 4, RegistrationOf(2, 4).nonce()));
