@@ -305,7 +305,16 @@ absl::StatusOr<control::Roster> NodeSession::JoinWhereTheRoleIs() {
   }
 }
 
+absl::Status NodeSession::PrepareToBegin() {
+  const absl::Status prepared = callbacks_.on_announced();
+  if (prepared.ok()) return prepared;
+  coordinator_->CannotBegin(prepared);
+  (void)coordinator_->AwaitDeparture();  // no server is left to refuse nodes that come later
+  return prepared;
+}
+
 absl::Status NodeSession::Join() {
+  if (begins()) RETURN_IF_ERROR(PrepareToBegin());
   ASSIGN_OR_RETURN(const control::Roster roster, JoinWhereTheRoleIs());
   std::vector<std::string> addresses;
   {

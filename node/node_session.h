@@ -97,6 +97,9 @@ inline bool Begins(const NodeSessionOptions& options) {
 struct NodeSessionCallbacks {
   // The server listens at this address: local launchers hand rank 0's port to the others.
   std::function<absl::Status(const HostAddress&)> on_listening;
+  // Rank 0: it is announced, where it is to be, so that nobody else begins this run; nobody has
+  // been told yet that it can. May take a moment.
+  std::function<absl::Status()> on_announced = [] { return absl::OkStatus(); };
   // Rank 0: what the nodes report, and lines for its log.
   std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
   std::function<void(const std::string&)> on_notice;
@@ -191,6 +194,8 @@ class NodeSession {
   absl::Status Listen();
   // Rank 0 lets itself be found.
   absl::Status Announce();
+  // And has what it needs to begin; whoever is there already hears why it has not.
+  absl::Status PrepareToBegin();
   absl::Status Join();
   // The others find it.
   absl::StatusOr<FoundCoordinator> FindCoordinator();

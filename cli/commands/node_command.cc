@@ -139,17 +139,15 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
 
 // A launcher has made the run directory already, and holds its lock; in a cluster rank 0 does. No
 // lock for the others: they may share the directory.
-absl::StatusOr<LockedFolder> PrepareRunDirectory(const Config& config, Rank rank) {
-  if (rank == 0 && !config.join() && !Launched()) return RunDirectoryFor(config, absl::Now());
+absl::StatusOr<RunReservation> ReserveRunDirectory(const Config& config, Rank rank) {
+  if (rank == 0 && !config.join() && !Launched()) return ReserveRun(config, absl::Now());
   if (config.has_resume()) RETURN_IF_ERROR(ResumedRun(config).status());
-  return LockedFolder{config.out(), nullptr};
+  return RunReservation(LockedFolder{config.out(), nullptr});
 }
 
-// Returns `why`, with which the run ended before it began, and leaves no folder that would be in
-// the way of the next attempt.
-absl::Status Undone(const Config& config, Rank rank, const absl::Status& why) {
-  if (rank != 0 || config.join() || Launched() || config.has_resume()) return why;
-  if (absl::Status status = RemoveRun(config.out()); !status.ok()) LOG(WARNING) << status.message();
+// Returns `why`, with which the run ended before it began.
+absl::Status Undone(RunReservation& directory, const absl::Status& why) {
+  if (absl::Status status = directory.Undo(); !status.ok()) LOG(WARNING) << status.message();
   return why;
 }
 
@@ -220,10 +218,11 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   const Rank rank = options.rank;
   const bool json = config.log_format() == "json";
   const BackgroundLog log([json](int64_t dropped) { return DroppedLines(dropped, json); });
-  ASSIGN_OR_RETURN(const LockedFolder run_directory, PrepareRunDirectory(config, rank));
+  ASSIGN_OR_RETURN(RunReservation directory, ReserveRunDirectory(config, rank));
   RETURN_IF_ERROR(SayOpening(experiment, rank, node_text));
-  ASSIGN_OR_RETURN(const auto dashboard, OpenDashboard(config, rank, run_directory.path));
-  options.run_directory = run_directory.path;
+  ASSIGN_OR_RETURN(const auto dashboard, OpenDashboard(config, rank, directory.path()));
+  options.run_directory = directory.path();
+  options.on_announced = [&directory] { return directory.Begin(); };
   const Round rounds = experiment.rounds();
   const ProgressReport progress({.rounds = rounds, .epochs = experiment.plan().Epoch(rounds)},
                                 json);
@@ -236,8 +235,7 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
                                        SavingOf(config, run)));
   if (absl::Status status = run.Run(); !status.ok()) {
     if (HasLeft(run, status)) return SayLeft(rank, status);
-    return run.began() ? WithCheckpoint(config, rank, rounds, status)
-                       : Undone(config, rank, status);
+    return run.began() ? WithCheckpoint(config, rank, rounds, status) : Undone(directory, status);
   }
   interruption.reset();  // only a reader is awaited now: signals act as usual
   RETURN_IF_ERROR(progress.Finish());

@@ -66,7 +66,7 @@ std::vector<Rank> RanksIn(const std::string& run, Rank from) {
 absl::Status RetireNode(const std::string& folder, Round round) {
   RETURN_IF_ERROR(AsOutputStatus(KeepLinesUntil(MetricsPath(folder), round).status()));
   std::error_code error;
-  const std::string model = absl::StrCat(folder, "/model.safetensors");
+  const std::string model = ModelPath(folder);
   std::filesystem::remove(model, error);
   return error ? OutputFolderError(error, "remove", model) : absl::OkStatus();
 }

@@ -187,10 +187,17 @@ absl::StatusOr<std::string> ResumedRun(const Config& config) {
   return UsageError("--overwrite: a run goes on in its own directory (--resume); drop --overwrite");
 }
 
-absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time now) {
-  if (!config.has_resume()) return CreateRunDirectory(config, now);
+absl::StatusOr<RunReservation> ReserveRun(const Config& config, absl::Time now) {
+  if (!config.has_resume()) return RunReservation::Make(config, now);
   ASSIGN_OR_RETURN(std::string run, ResumedRun(config));
-  return LockFolder(std::move(run), now);
+  ASSIGN_OR_RETURN(LockedFolder folder, LockFolder(std::move(run), now));
+  return RunReservation(std::move(folder));
+}
+
+absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time now) {
+  ASSIGN_OR_RETURN(RunReservation run, ReserveRun(config, now));
+  RETURN_IF_ERROR(run.Begin());
+  return std::move(run).Release();
 }
 
 std::optional<Round> RoundToGoOnAfter(const std::string& run, Round rounds,

@@ -64,7 +64,9 @@ std::optional<Checkpoint> CheckpointOfOthers(const Experiment& experiment);
 // The directory in which the run goes on by --resume, which is given. kUsage if --out is another.
 absl::StatusOr<std::string> ResumedRun(const Config& config);
 
-// That one, locked, or a new one (CreateRunDirectory).
+// That one, locked, or a new one.
+absl::StatusOr<RunReservation> ReserveRun(const Config& config, absl::Time now);
+// The same, begun.
 absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time now);
 
 // After which round a run of so many rounds that has ended like this can go on; none if it cannot,

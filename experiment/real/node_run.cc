@@ -421,9 +421,7 @@ absl::Status NodeRun::Prepare() {
       objective_.get(), &experiment_->layout(), &experiment_->optimizer(), observer);
   session_ = std::make_unique<NodeSession>(SessionOptions(identity), Callbacks(), runner_.get());
   if (every_) RETURN_IF_ERROR(PrepareCheckpoints());
-  if (!coordinates_) return absl::OkStatus();
-  if (!resumed_) RETURN_IF_ERROR(OpenRunMetrics(0));
-  PrepareEvaluations();
+  if (coordinates_) PrepareEvaluations();
   return absl::OkStatus();
 }
 
@@ -556,6 +554,11 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
 
 NodeSessionCallbacks NodeRun::Callbacks() {
   return {.on_listening = options_.on_listening,
+          .on_announced =
+              [this] {
+                absl::Status begun = options_.on_announced();
+                return begun.ok() && !resumed_ ? OpenRunMetrics(0) : begun;
+              },
           .on_metrics =
               [this](Rank rank, const control::NodeMetrics& report) {
                 absl::Status status = collector_->OnNode(rank, report);

@@ -60,6 +60,8 @@ struct NodeRunOptions {
   // It has come into the run, which has begun or is under way.
   std::function<void()> on_begun = {};
   std::function<absl::Status(const HostAddress&)> on_listening;
+  // Rank 0: nobody else begins this run (NodeSessionCallbacks); then its files are opened.
+  std::function<absl::Status()> on_announced = [] { return absl::OkStatus(); };
   // Where it shows itself to whoever watches (node/telemetry/telemetry_port.h); none: nowhere.
   std::optional<HostAddress> telemetry = std::nullopt;
   // Where somebody else computes this node's gradients (Experiment::BuildFor an OutsideProblem);

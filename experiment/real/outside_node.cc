@@ -131,23 +131,22 @@ absl::Status CheckOpenEnd(const Experiment& experiment) {
 // Where the files of this node's run are to be.
 struct Place {
   std::unique_ptr<const TemporaryFolder> temporary;
-  LockedFolder folder;
+  RunReservation folder;
 };
 
 absl::StatusOr<Place> PlaceOfFiles(Config& config, Rank rank) {
-  Place place;
+  std::unique_ptr<const TemporaryFolder> temporary;
   if (config.has_resume() && !config.has_out()) config.set_out(RunOf(config.resume()));
   if (!config.has_out()) {
-    ASSIGN_OR_RETURN(place.temporary, TemporaryFolder::Make());
-    config.set_out(absl::StrCat(place.temporary->path(), "/run"));
+    ASSIGN_OR_RETURN(temporary, TemporaryFolder::Make());
+    config.set_out(absl::StrCat(temporary->path(), "/run"));
   }
   if (rank == 0 && !config.join()) {
-    ASSIGN_OR_RETURN(place.folder, RunDirectoryFor(config, absl::Now()));
-    return place;
+    ASSIGN_OR_RETURN(RunReservation folder, ReserveRun(config, absl::Now()));
+    return Place{std::move(temporary), std::move(folder)};
   }
   if (config.has_resume()) RETURN_IF_ERROR(ResumedRun(config).status());
-  place.folder = {config.out(), nullptr};
-  return place;
+  return Place{std::move(temporary), RunReservation(LockedFolder{config.out(), nullptr})};
 }
 
 absl::StatusOr<std::unique_ptr<HttpServer>> ShowFiles(const Config& config, Rank rank,
@@ -205,7 +204,7 @@ absl::StatusOr<std::unique_ptr<OutsideNode>> OutsideNode::Join(
     return Told(options, config, std::move(fits));
   }
   absl::StatusOr<std::unique_ptr<HttpServer>> dashboard =
-      ShowFiles(config, options.rank, place->folder.path);
+      ShowFiles(config, options.rank, place->folder.path());
   if (!dashboard.ok()) return Told(options, config, dashboard.status());
   std::unique_ptr<OutsideNode> node(
       new OutsideNode(*std::move(experiment), std::move(place->folder), std::move(place->temporary),
@@ -214,7 +213,7 @@ absl::StatusOr<std::unique_ptr<OutsideNode>> OutsideNode::Join(
   return node;
 }
 
-OutsideNode::OutsideNode(std::unique_ptr<Experiment> experiment, LockedFolder folder,
+OutsideNode::OutsideNode(std::unique_ptr<Experiment> experiment, RunReservation folder,
                          std::unique_ptr<const TemporaryFolder> temporary,
                          std::unique_ptr<const HttpServer> dashboard)
     : experiment_(std::move(experiment)),
@@ -229,7 +228,8 @@ OutsideNode::~OutsideNode() {
 
 void OutsideNode::Begin(NodeRunOptions options) {
   rank_ = options.rank;
-  options.run_directory = folder_.path;
+  options.run_directory = folder_.path();
+  options.on_announced = [this] { return folder_.Begin(); };
   options.desk = desk_;
   options.on_listening = [](const HostAddress&) { return absl::OkStatus(); };
   options.on_metrics = [this](const RunMetrics& metrics) {

@@ -107,10 +107,10 @@ class OutsideNode {
   // the first.
   std::optional<RunMetrics> latest();
   // The run's files.
-  const std::string& run_directory() const { return folder_.path; }
+  const std::string& run_directory() const { return folder_.path(); }
 
  private:
-  OutsideNode(std::unique_ptr<Experiment> experiment, LockedFolder folder,
+  OutsideNode(std::unique_ptr<Experiment> experiment, RunReservation folder,
               std::unique_ptr<const TemporaryFolder> temporary,
               std::unique_ptr<const HttpServer> dashboard);
   void Begin(NodeRunOptions options);
@@ -118,7 +118,7 @@ class OutsideNode {
 
   const std::unique_ptr<Experiment> experiment_;
   const std::unique_ptr<const TemporaryFolder> temporary_;  // of folder_, or none
-  const LockedFolder folder_;
+  RunReservation folder_;
   const std::unique_ptr<const HttpServer> dashboard_;  // of it, or none
   const std::shared_ptr<GradientDesk> desk_ = std::make_shared<GradientDesk>();
   Rank rank_ = 0;

@@ -17,6 +17,7 @@
 #include "model/files/safetensors.h"
 #include "run/checkpoint/checkpoint_files.h"
 #include "run/records/output_file.h"
+#include "run/records/run_files.h"
 #include "system/file.h"
 
 namespace grapevine {
@@ -24,11 +25,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "round-";
-
-std::string CheckpointsPath(const std::string& run) { return run + "/checkpoints"; }
+std::string CheckpointsPath(const std::string& run) {
+  return absl::StrCat(run, "/", kCheckpointsFolder);
+}
 std::string ManifestPath(const std::string& checkpoint) {
-  return checkpoint + "/manifest.textproto";
+  return absl::StrCat(checkpoint, "/", kManifestFile);
 }
 
 bool HasManifest(const std::string& checkpoint) {
@@ -37,6 +38,7 @@ bool HasManifest(const std::string& checkpoint) {
 }
 
 std::optional<Round> RoundOf(const std::string& folder) {
+  constexpr std::string_view kPrefix = kCheckpointPrefix;
   Round round = 0;
   if (!folder.starts_with(kPrefix)) return std::nullopt;
   if (!absl::SimpleAtoi(folder.substr(kPrefix.size()), &round) || round < 0) return std::nullopt;
@@ -78,7 +80,7 @@ absl::Status RemoveOld(const std::string& run) {
 }
 
 bool NamesACheckpoint(const fs::path& path) {
-  return RoundOf(path.filename().string()) && path.parent_path().filename() == "checkpoints";
+  return RoundOf(path.filename().string()) && path.parent_path().filename() == kCheckpointsFolder;
 }
 
 // "runs/ring/checkpoints/round-20/" is a checkpoint, too.
@@ -140,18 +142,10 @@ absl::Status RemoveFile(const fs::path& path) {
   return error ? OutputFolderError(error, "remove", path.string()) : absl::OkStatus();
 }
 
-// What a writer that was killed has left is beside it (system/file.h).
 absl::Status RemoveNodePart(const std::string& checkpoint, Rank rank) {
-  const fs::path part = NodePartPath(checkpoint, rank);
-  const std::string left = part.filename().string() + ".tmp.";
-  RETURN_IF_ERROR(RemoveFile(part));
+  RETURN_IF_ERROR(RemoveFile(NodePartPath(checkpoint, rank)));
+  RemoveAbandonedFiles(checkpoint);
   std::error_code error;
-  std::vector<fs::path> leftovers;
-  for (fs::directory_iterator entry(checkpoint, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    if (entry->path().filename().string().starts_with(left)) leftovers.push_back(entry->path());
-  }
-  for (const fs::path& path : leftovers) RETURN_IF_ERROR(RemoveFile(path));
   fs::remove(checkpoint, error);  // a node's own folder; others still have parts in a shared one
   return absl::OkStatus();
 }
@@ -159,13 +153,13 @@ absl::Status RemoveNodePart(const std::string& checkpoint, Rank rank) {
 }  // namespace
 
 std::string CheckpointPath(const std::string& run, Round round) {
-  return absl::StrCat(CheckpointsPath(run), "/", std::string(kPrefix), round);
+  return absl::StrCat(CheckpointsPath(run), "/", kCheckpointPrefix, round);
 }
 std::string NodePartPath(const std::string& checkpoint, Rank rank) {
   return absl::StrCat(checkpoint, "/node-", rank, ".safetensors");
 }
 std::string ModelPartPath(const std::string& checkpoint) {
-  return checkpoint + "/model.safetensors";
+  return absl::StrCat(checkpoint, "/", kModelFile);
 }
 
 absl::StatusOr<std::string> BeginCheckpoint(const std::string& run, Round round) {
@@ -178,6 +172,7 @@ absl::StatusOr<std::string> BeginCheckpoint(const std::string& run, Round round)
 absl::StatusOr<std::string> OpenCheckpoint(const std::string& run, Round round) {
   std::string checkpoint = CheckpointPath(run, round);
   RETURN_IF_ERROR(CreateFolders(checkpoint));
+  RemoveAbandonedFiles(checkpoint);
   RETURN_IF_ERROR(AsOutputStatus(SyncFolder(CheckpointsPath(run))));
   RETURN_IF_ERROR(AsOutputStatus(SyncFolder(run)));
   return checkpoint;

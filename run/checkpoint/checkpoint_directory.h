@@ -43,7 +43,8 @@ std::string ModelPartPath(const std::string& checkpoint);
 // again. Returns its path.
 absl::StatusOr<std::string> BeginCheckpoint(const std::string& run, Round round);
 
-// The same for one of many writers: what is there stays.
+// The same for one of many writers: what is there stays, save what processes that died while they
+// wrote it have left unfinished.
 absl::StatusOr<std::string> OpenCheckpoint(const std::string& run, Round round);
 
 // Phase one: a node's part, on the disk.

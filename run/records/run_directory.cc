@@ -7,8 +7,10 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -78,6 +80,7 @@ absl::StatusOr<std::unique_ptr<const RunLock>> RunLock::Take(const std::string& 
 
 absl::StatusOr<LockedFolder> LockFolder(std::string path, absl::Time now) {
   ASSIGN_OR_RETURN(auto lock, RunLock::Take(path, now));
+  RemoveAbandonedFiles(path);
   return LockedFolder{std::move(path), std::move(lock)};
 }
 
@@ -85,20 +88,31 @@ absl::Status CheckNobodyWrites(const std::string& folder) {
   return FileLock::IsHeld(LockPath(folder)) ? IsBeingWritten(folder) : absl::OkStatus();
 }
 
-absl::StatusOr<FoundFolder> LookBesideLock(const std::string& folder) {
+namespace {
+
+// What is in a folder besides files of these names and unfinished ones.
+absl::StatusOr<FoundFolder> LookBeside(const std::string& folder,
+                                       std::initializer_list<std::string_view> names) {
   ASSIGN_OR_RETURN(const FoundFolder found, LookAtFolder(folder));
   if (found != FoundFolder::kFull) return found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().filename() != kLock) return FoundFolder::kFull;
+    const std::string name = entry.path().filename().string();
+    if (std::ranges::find(names, name) == names.end() && !IsUnfinished(name)) {
+      return FoundFolder::kFull;
+    }
   }
   if (error) return OutputFolderError(error, "read", folder);
   return FoundFolder::kEmpty;
 }
 
-namespace {
+}  // namespace
 
-constexpr char kInputs[] = "cell-inputs.txt";
+absl::StatusOr<FoundFolder> LookBesideLock(const std::string& folder) {
+  return LookBeside(folder, {kLock});
+}
+
+namespace {
 
 // A spec as part of a file name: "random:d=3" -> "random-d-3".
 std::string PathPart(std::string spec) {
@@ -110,35 +124,9 @@ std::string PathPart(std::string spec) {
   return spec;
 }
 
-bool IsOurs(const fs::path& entry) {
-  const std::string name = entry.filename().string();
-  if (name == "metrics.jsonl" || name == "summary.json" || name == "statistics.json" ||
-      name == "trace.json" || name == kInputs || name == "checkpoints" || name == "chaos.jsonl" ||
-      name.starts_with(kEventFilePrefix)) {
-    return true;
-  }
-  if (entry.extension() == ".safetensors") return true;
-  constexpr std::string_view kNode = "node-";
-  return name.starts_with(kNode) && name.size() > kNode.size() &&
-         std::all_of(name.begin() + kNode.size(), name.end(),
-                     [](unsigned char c) { return std::isdigit(c); });
-}
-
-// What a node of an earlier run left in its folder; an empty file does not count.
-absl::StatusOr<std::vector<fs::path>> FilesOfARun(const std::string& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (!IsOurs(entry.path()) || !entry.is_regular_file(error)) continue;
-    if (entry.file_size(error) > 0 && !error) files.push_back(entry.path());
-  }
-  if (error) return OutputFolderError(error, "read", folder);
-  return files;
-}
-
 std::string HoldsARun(const std::string& path) {
   std::error_code error;
-  const bool goes_on = fs::exists(path + "/checkpoints", error);
+  const bool goes_on = fs::exists(fs::path(path) / kCheckpointsFolder, error);
   return absl::StrCat(path, " holds an earlier run; choose another --out, ",
                       goes_on ? absl::StrCat("go on with it by --resume=", path, ", ") : "",
                       "or replace it with --overwrite");
@@ -167,7 +155,6 @@ absl::StatusOr<LockedFolder> PrepareOut(const std::string& path, bool overwrite,
   ASSIGN_OR_RETURN(LockedFolder locked, LockFolder(path, now));
   // Another run may have come and gone since.
   RETURN_IF_ERROR(CheckContent(path, overwrite));
-  if (overwrite) RETURN_IF_ERROR(RemoveRun(path));
   return locked;
 }
 
@@ -181,16 +168,14 @@ absl::StatusOr<LockedFolder> PrepareDefaultOut(const Config& config, absl::Time 
 std::string NodeDirectory(const std::string& run, int rank) {
   return absl::StrCat(run, "/node-", rank);
 }
-std::string ConfigPath(const std::string& run) { return absl::StrCat(run, "/config.textproto"); }
+std::string ConfigPath(const std::string& run) { return absl::StrCat(run, "/", kConfigFile); }
 std::string MetricsPath(const std::string& folder) {
   return absl::StrCat(folder, "/metrics.jsonl");
 }
 std::string SummaryPath(const std::string& run) { return absl::StrCat(run, "/summary.json"); }
 std::string StatisticsPath(const std::string& run) { return absl::StrCat(run, "/statistics.json"); }
 std::string TracePath(const std::string& run) { return absl::StrCat(run, "/trace.json"); }
-std::string ModelPath(const std::string& folder) {
-  return absl::StrCat(folder, "/model.safetensors");
-}
+std::string ModelPath(const std::string& folder) { return absl::StrCat(folder, "/", kModelFile); }
 
 std::string DefaultRunPath(const Config& config, absl::Time now) {
   return absl::StrCat("runs/", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone()), "-",
@@ -201,22 +186,6 @@ std::string DefaultRunPath(const Config& config, absl::Time now) {
 bool IsRunDirectory(const std::string& path) {
   std::error_code error;
   return fs::is_regular_file(ConfigPath(path), error);
-}
-
-// config.textproto goes last: if we are interrupted before, this is still a run directory.
-absl::Status RemoveRun(const std::string& run) {
-  std::error_code error;
-  std::vector<fs::path> ours;
-  for (const fs::directory_entry& entry : fs::directory_iterator(run, error)) {
-    if (IsOurs(entry.path())) ours.push_back(entry.path());
-  }
-  if (error) return OutputFolderError(error, "read", run);
-  ours.push_back(ConfigPath(run));
-  for (const fs::path& path : ours) {
-    fs::remove_all(path, error);
-    if (error) return OutputFolderError(error, "remove", path.string());
-  }
-  return absl::OkStatus();
 }
 
 absl::Status CheckRunDirectory(const Config& config) {
@@ -245,31 +214,56 @@ absl::Status CheckRecordings(const Config& config) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<LockedFolder> CreateRunDirectory(const Config& config, absl::Time now) {
+absl::StatusOr<RunReservation> RunReservation::Make(const Config& config, absl::Time now) {
   ASSIGN_OR_RETURN(LockedFolder run, config.has_out()
                                          ? PrepareOut(config.out(), config.overwrite(), now)
                                          : PrepareDefaultOut(config, now));
-  RETURN_IF_ERROR(WriteOutputFile(ConfigPath(run.path), ConfigFileText(config)));
-  return run;
+  RunReservation reservation(std::move(run));
+  reservation.config_ = config;
+  return reservation;
+}
+
+// There is a config.textproto all the time: if we are interrupted, this is still a run directory.
+absl::Status RunReservation::Begin() {
+  const std::optional<Config> config = std::exchange(config_, std::nullopt);
+  if (!config) return absl::OkStatus();
+  if (config->overwrite()) RETURN_IF_ERROR(RemoveRunFiles(path()));
+  begun_ = true;
+  return WriteOutputFile(ConfigPath(path()), ConfigFileText(*config));
+}
+
+// If others have files there, it stays a run directory, which may be replaced again.
+absl::Status RunReservation::Undo() {
+  if (!std::exchange(begun_, false)) return absl::OkStatus();
+  RETURN_IF_ERROR(RemoveRunFiles(path()));
+  ASSIGN_OR_RETURN(const FoundFolder others, LookBeside(path(), {kLock, kConfigFile}));
+  return others == FoundFolder::kFull ? absl::OkStatus() : RemoveRun(path());
+}
+
+absl::StatusOr<LockedFolder> CreateRunDirectory(const Config& config, absl::Time now) {
+  ASSIGN_OR_RETURN(RunReservation reservation, RunReservation::Make(config, now));
+  RETURN_IF_ERROR(reservation.Begin());
+  return std::move(reservation).Release();
 }
 
 absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank) {
   std::string path = NodeDirectory(run, rank);
   RETURN_IF_ERROR(CreateFolders(path));
+  RemoveAbandonedFiles(path);
   return path;
 }
 
 absl::StatusOr<std::string> PrepareNodeDirectory(const std::string& run, int rank, bool overwrite) {
   ASSIGN_OR_RETURN(std::string path, CreateNodeDirectory(run, rank));
-  ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOfARun(path));
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, NodeFilesIn(path));
   if (!files.empty() && !overwrite) {
     return OutputError(absl::StrCat(
         path, " holds an earlier run; choose another --out, or replace it with --overwrite"));
   }
-  for (const fs::path& file : files) {
+  for (const std::string& file : files) {
     std::error_code error;
     fs::remove(file, error);
-    if (error) return OutputFolderError(error, "remove", file.string());
+    if (error) return OutputFolderError(error, "remove", file);
   }
   return path;
 }
@@ -305,12 +299,12 @@ absl::StatusOr<std::optional<RecordedStatistics>> ReadStatisticsIfAny(const std:
 
 std::string ReadInputs(const std::string& run) {
   std::ostringstream text;
-  text << std::ifstream(absl::StrCat(run, "/", kInputs)).rdbuf();
+  text << std::ifstream(absl::StrCat(run, "/", kInputsFile)).rdbuf();
   return text.str();
 }
 
 absl::Status WriteInputs(const std::string& run, const std::string& text) {
-  return WriteOutputFile(absl::StrCat(run, "/", kInputs), text);
+  return WriteOutputFile(absl::StrCat(run, "/", kInputsFile), text);
 }
 
 absl::Status WriteStatistics(const std::string& run, const Statistics& statistics) {

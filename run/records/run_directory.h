@@ -9,7 +9,7 @@
 //   chaos.jsonl             of a run with --chaos: the faults that began
 //   (run/chaos/fault_timeline.h)
 //   events.out.tfevents.*   with --tensorboard: metrics.jsonl for TensorBoard (event_file.h)
-//   *.safetensors           the averaged model
+//   model.safetensors       the averaged model
 //   node-RANK/              each node's own metrics.jsonl and model
 //   checkpoints/            what --resume goes on from (run/checkpoint/checkpoint_directory.h)
 //   run.lock                while it runs: who writes it (RunLock)
@@ -28,12 +28,11 @@
 #include "run/config/config.pb.h"
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
+#include "run/records/run_files.h"
 #include "run/records/statistics.h"
 #include "system/file.h"
 
 namespace grapevine {
-
-inline constexpr char kEventFilePrefix[] = "events.out.tfevents.";
 
 // Who writes a run directory, or a sweep's: one process at a time. Its file, run.lock, says who.
 // Held while it lives, and no longer than its process, however that ends: the file that a killed
@@ -63,12 +62,13 @@ struct LockedFolder {
   std::string path;
   std::unique_ptr<const RunLock> lock;
 };
+// And what processes that died while they wrote it have left unfinished is removed.
 absl::StatusOr<LockedFolder> LockFolder(std::string path, absl::Time now);
 
 // Take's refusal, if there would be one; touches nothing.
 absl::Status CheckNobodyWrites(const std::string& folder);
 
-// What is in a folder besides its lock. An error if it is not a folder.
+// What is in a folder besides its lock and unfinished files. An error if it is not a folder.
 absl::StatusOr<FoundFolder> LookBesideLock(const std::string& folder);
 
 // "runs/20261120-123320-ring-dpsgd-n4": the path of a run without --out.
@@ -77,22 +77,45 @@ std::string DefaultRunPath(const Config& config, absl::Time now);
 // Whether `path` holds a run: a config.textproto, however far the run got.
 bool IsRunDirectory(const std::string& path);
 
-// Removes the run's files, and no others; the folder stays, and so does the caller's lock of it.
-absl::Status RemoveRun(const std::string& run);
-
 // Whether CreateRunDirectory would succeed, for a dry run; touches nothing.
 absl::Status CheckRunDirectory(const Config& config);
 // Whether the files of --trace, --profile and --record, if wanted, can be written. Those in the run
 // directory can if that can be made (CheckRunDirectory).
 absl::Status CheckRecordings(const Config& config);
 
-// Makes config.out(), or a default path beside earlier runs, a fresh run directory, writes
-// config.textproto and returns it, locked. An existing path is refused while another process
-// writes it, and unless it is an empty folder, or a run directory and `overwrite` is set: then the
-// files of the earlier run are removed, and no others.
+// Where a run will have its files, before it begins: this process alone may write there, and what
+// an earlier run has left stays until then, so that nothing is taken from a run that turns out to
+// live elsewhere. Thread-compatible.
+class RunReservation {
+ public:
+  // Reserves config.out(), or a default path beside earlier runs. An existing path is refused while
+  // another process writes it, and unless it is an empty folder, or a run directory and `overwrite`
+  // is set.
+  static absl::StatusOr<RunReservation> Make(const Config& config, absl::Time now);
+  // Of a run that goes on there, or that another process begins: there is nothing to begin.
+  explicit RunReservation(LockedFolder folder) : folder_(std::move(folder)) {}
+
+  const std::string& path() const { return folder_.path; }
+  // Makes it a fresh run directory: removes the files of the earlier run, and no others, and writes
+  // config.textproto.
+  absl::Status Begin();
+  // The run has come to nothing: removes what has been written since Begin, if that was called, so
+  // that nothing is in the way of the next attempt.
+  absl::Status Undo();
+  // Once it has begun.
+  LockedFolder Release() && { return std::move(folder_); }
+
+ private:
+  LockedFolder folder_;
+  std::optional<Config> config_;  // until it has begun, if it is to
+  bool begun_ = false;
+};
+
+// Reserves and begins one.
 absl::StatusOr<LockedFolder> CreateRunDirectory(const Config& config, absl::Time now);
 
-// Creates `run`/node-RANK (and `run` itself, on another machine) and returns it.
+// Creates `run`/node-RANK (and `run` itself, on another machine) and returns it. What processes
+// that died while they wrote it have left unfinished is removed.
 absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank);
 
 // The same for a process that is one node. If it shares a file system with rank 0,

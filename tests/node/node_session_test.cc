@@ -99,6 +99,27 @@ TEST(NodeSession, WhatEndsRankZeroWhileItWritesTheResultsEndsAll) {
   EXPECT_EQ(FailureOf(other), Failure::kOutput);
 }
 
+// A run directory that cannot be made, though nobody else has the run.
+TEST(NodeSession, WhatKeepsRankZeroFromBeginningIsToldToAll) {
+  TrainingNode first(0), second(1);
+  std::promise<HostAddress> listening;
+  auto ended = std::async(std::launch::async, [&] {
+    return first.Run({"127.0.0.1", 0},
+                     {.on_listening =
+                          [&](const HostAddress& address) {
+                            listening.set_value(address);
+                            return absl::OkStatus();
+                          },
+                      .on_announced = [] { return OutputError("rank 0: no room"); }});
+  });
+  const absl::Status other =
+      second.Run(listening.get_future().get(),
+                 {.on_listening = [](const HostAddress&) { return absl::OkStatus(); }});
+  EXPECT_EQ(ended.get().message(), "rank 0: no room");
+  EXPECT_EQ(other.message(), "rank 0: no room");
+  EXPECT_EQ(FailureOf(other), Failure::kOutput);
+}
+
 // As in a run with a target accuracy: its last batch took longer than the end of the run.
 TEST(NodeSession, AnEvaluationThatOutlivesTheRunMovesNothing) {
   Runner runner({}, nullptr, nullptr, nullptr, nullptr, nullptr);  // the run never gets to it

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,15 +15,18 @@
 #include "tests/process/grapevine_process.h"
 #include "tests/process/short_run.h"
 #include "tests/testing/certificates.h"
+#include "tests/testing/file_text.h"
 
 namespace grapevine::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr int kNodes = 4;
-constexpr int kUsage = 2, kRendezvous = 5;
+constexpr int kUsage = 2, kOutput = 4, kRendezvous = 5;
 
 class DiscoveryByNode : public ::testing::Test {
  protected:
@@ -110,6 +114,43 @@ class DiscoveryByNode : public ::testing::Test {
     EXPECT_TRUE(std::filesystem::exists(folder_.File("run/summary.json")));
   }
 
+  // Rank 0 is killed, the run goes on, and a supervisor starts rank 0 as for the first time, with
+  // the same --out: on a disk of its own, or on one that all share.
+  void ExpectTakesNothingFromALiveRun(const std::string& place, const std::string& out) {
+    const std::vector<std::string> longer = {"--model=phantom:1MB", "--compute=5ms",
+                                             "--rounds=2000", "--log-every=10"};
+    const std::string run = folder_.File(out);
+    std::vector<std::unique_ptr<GrapevineProcess>> nodes;
+    nodes.push_back(Start(0, place, {"--out=" + run}, longer));
+    for (int rank = 1; rank < kNodes; ++rank) nodes.push_back(Start(rank, place, {}, longer));
+    ASSERT_TRUE(nodes[0]->AwaitOutput("round 50/")) << nodes[0]->output();
+    nodes[0]->Signal(SIGKILL);
+    nodes[0]->Await();
+    const auto moved = [&nodes] {
+      return std::ranges::any_of(nodes, [](const auto& node) {
+        return node->output().find("has the role of rank 0 now") != std::string::npos;
+      });
+    };
+    ASSERT_TRUE(Eventually(moved));
+    const std::vector<std::string> files = {"/config.textproto", "/node-0/metrics.jsonl",
+                                            "/metrics.jsonl"};
+    std::vector<std::string> before;
+    for (const std::string& file : files) before.push_back(FileText(run + file));
+    const auto second = Start(0, place, {"--out=" + run, "--overwrite"}, longer);
+    // The holder of the role may have the folder's lock.
+    EXPECT_THAT(second->Await(), AnyOf(kRendezvous, kOutput)) << second->output();
+    EXPECT_THAT(second->output(), AnyOf(HasSubstr("this run has a rank 0 already, at 127.0.0.1:"),
+                                        HasSubstr(run + " is being written by process ")));
+    for (size_t i = 0; i < files.size(); ++i) {
+      EXPECT_THAT(FileText(run + files[i]), StartsWith(before[i])) << files[i];
+      EXPECT_FALSE(before[i].empty()) << files[i];
+    }
+    for (int rank = 1; rank < kNodes; ++rank) {
+      EXPECT_EQ(nodes[rank]->Await(), 0) << nodes[rank]->output();
+    }
+    EXPECT_TRUE(std::filesystem::exists(folder_.File("run/summary.json")));
+  }
+
   // As when a cluster takes machines away.
   void ExpectLeaves(const std::string& place) {
     const auto nodes = Training(place);
@@ -128,6 +169,14 @@ class DiscoveryByNode : public ::testing::Test {
 
 TEST_F(DiscoveryByNode, RankZerosRoleMovesInAFolder) {
   ExpectTheRoleMoves("file:" + folder_.File("rendezvous"));
+}
+
+TEST_F(DiscoveryByNode, ASecondRankZeroTakesNothingFromALiveRunThatSharesItsFolder) {
+  ExpectTakesNothingFromALiveRun("file:" + folder_.File("rendezvous"), "run");
+}
+
+TEST_F(DiscoveryByNode, ASecondRankZeroTakesNothingOfALiveRunFromItsOwnDisk) {
+  ExpectTakesNothingFromALiveRun("file:" + folder_.File("rendezvous"), "disk-0");
 }
 
 TEST_F(DiscoveryByNode, WhoIsToldToEndHasLeftAndTheOthersGoOn) {

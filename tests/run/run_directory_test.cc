@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "base/status.h"
@@ -95,24 +96,119 @@ TEST_F(RunDirectoryTest, MayBeAFolderWithALockThatNobodyHolds) {
   EXPECT_TRUE(CreateRunDirectory(config_, now_).ok());
 }
 
+// The paths of all files below a folder, without its own.
+std::set<std::string> FilesBelow(const std::string& folder) {
+  std::set<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.insert(entry.path().string().substr(folder.size() + 1));
+  }
+  return files;
+}
+
 TEST_F(RunDirectoryTest, LosesOnlyItsOwnFilesWhenReplaced) {
   ASSERT_TRUE(CreateRunDirectory(config_, now_).ok());
-  ASSERT_TRUE(CreateNodeDirectory(config_.out(), 12).ok());
-  ASSERT_TRUE(WriteSummary(config_.out(), Summary()).ok());
-  for (const char* name :
-       {"metrics.jsonl", "model.safetensors", "trace.json", "notes.txt", "node-local"}) {
-    Write(config_.out() + "/" + name, "x");
+  for (const char* folder : {"node-12", "node-3", "checkpoints/round-20", "checkpoints/round-40",
+                             "checkpoints/mine", "node-local"}) {
+    fs::create_directories(config_.out() + "/" + folder);
   }
+  const std::set<std::string> own = {"metrics.jsonl",
+                                     "summary.json",
+                                     "statistics.json",
+                                     "trace.json",
+                                     "cell-inputs.txt",
+                                     "chaos.jsonl",
+                                     "events.out.tfevents.0123456789.host.1",
+                                     "model.safetensors",
+                                     "model.safetensors.tmp.0123456789abcdef",
+                                     "summary.json.tmp.4711",
+                                     "node-3/metrics.jsonl",
+                                     "node-12/metrics.jsonl",
+                                     "node-12/model.safetensors",
+                                     "node-12/profile.textproto",
+                                     "node-12/trace.bin",
+                                     "node-12/events.rec",
+                                     "node-12/program-20.npz",
+                                     "node-12/model.safetensors.tmp.4711",
+                                     "checkpoints/round-20/manifest.textproto",
+                                     "checkpoints/round-20/model.safetensors",
+                                     "checkpoints/round-20/node-12.safetensors",
+                                     "checkpoints/round-40/node-0.safetensors.tmp.4711"};
+  const std::set<std::string> others = {"notes.txt",
+                                        "best.safetensors",
+                                        "model.safetensors.old",
+                                        "notes.tmp.4711",
+                                        "node-local/metrics.jsonl",
+                                        "node-12/probe.safetensors",
+                                        "checkpoints/best.safetensors",
+                                        "checkpoints/round-20/merged.safetensors",
+                                        "checkpoints/mine/model.safetensors"};
+  for (const std::string& name : own) Write(config_.out() + "/" + name, "x");
+  for (const std::string& name : others) Write(config_.out() + "/" + name, "x");
   config_.set_overwrite(true);
   config_.set_seed(8);
   ASSERT_TRUE(CreateRunDirectory(config_, now_).ok());
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(config_.out())) {
-    names.push_back(entry.path().filename().string());
-  }
-  EXPECT_THAT(names,
-              ::testing::UnorderedElementsAre("config.textproto", "notes.txt", "node-local"));
+  std::set<std::string> left = others;
+  left.insert("config.textproto");
+  EXPECT_EQ(FilesBelow(config_.out()), left);
+  EXPECT_FALSE(fs::exists(config_.out() + "/node-3")) << "an empty folder of the run";
+  EXPECT_FALSE(fs::exists(config_.out() + "/checkpoints/round-40"));
   EXPECT_EQ(ReadConfigFile(ConfigPath(config_.out()))->config.seed(), 8u);
+}
+
+// A link in the run's folder leads to what is not the run's.
+TEST_F(RunDirectoryTest, RemovesLinksAndNotWhatTheyLeadTo) {
+  ASSERT_TRUE(CreateRunDirectory(config_, now_).ok());
+  fs::create_directories(root_ + "/elsewhere/round-20");
+  Write(root_ + "/elsewhere/metrics.jsonl", "x");
+  Write(root_ + "/elsewhere/round-20/manifest.textproto", "x");
+  for (const char* name : {"/node-0", "/checkpoints"}) {
+    fs::create_directory_symlink(root_ + "/elsewhere", config_.out() + name);
+  }
+  config_.set_overwrite(true);
+  ASSERT_TRUE(CreateRunDirectory(config_, now_).ok());
+  EXPECT_EQ(FilesBelow(config_.out()), std::set<std::string>{"config.textproto"});
+  EXPECT_EQ(FilesBelow(root_ + "/elsewhere").size(), 2u);
+}
+
+TEST_F(RunDirectoryTest, IsAsItWasUntilTheRunBegins) {
+  ASSERT_TRUE(CreateRunDirectory(config_, now_).ok());
+  ASSERT_TRUE(WriteSummary(config_.out(), Summary()).ok());
+  config_.set_overwrite(true);
+  config_.set_seed(8);
+  {
+    absl::StatusOr<RunReservation> run = RunReservation::Make(config_, now_);
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_THAT(ErrorOf(CheckRunDirectory(config_)), HasSubstr("is being written by process "));
+    EXPECT_TRUE(run->Undo().ok());
+    EXPECT_TRUE(fs::exists(SummaryPath(config_.out())));
+    EXPECT_EQ(ReadConfigFile(ConfigPath(config_.out()))->config.seed(), 7u);
+  }
+  absl::StatusOr<RunReservation> run = RunReservation::Make(config_, now_);
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_TRUE(run->Begin().ok());
+  EXPECT_FALSE(fs::exists(SummaryPath(config_.out())));
+  EXPECT_EQ(ReadConfigFile(ConfigPath(config_.out()))->config.seed(), 8u);
+}
+
+TEST_F(RunDirectoryTest, IsFreeForTheNextAttemptWhenARunHasComeToNothing) {
+  {
+    absl::StatusOr<RunReservation> run = RunReservation::Make(config_, now_);
+    ASSERT_TRUE(run.ok() && run->Begin().ok());
+    Write(MetricsPath(config_.out()), "");
+    EXPECT_TRUE(run->Undo().ok());
+  }
+  EXPECT_TRUE(fs::is_empty(config_.out()));
+  // One in which somebody has files of his own may be replaced again.
+  ASSERT_TRUE(CreateRunDirectory(config_, now_).ok());
+  Write(config_.out() + "/notes.txt", "x");
+  config_.set_overwrite(true);
+  {
+    absl::StatusOr<RunReservation> run = RunReservation::Make(config_, now_);
+    ASSERT_TRUE(run.ok() && run->Begin().ok());
+    EXPECT_TRUE(run->Undo().ok());
+  }
+  EXPECT_TRUE(CheckRunDirectory(config_).ok());
+  EXPECT_TRUE(CreateRunDirectory(config_, now_).ok());
 }
 
 TEST_F(RunDirectoryTest, MayHoldTheTraceBeforeItExists) {
