@@ -62,9 +62,7 @@ class UnprovenCallers {
 
    private:
     using Share = std::pair<size_t, Caller>;  // how many, and the oldest: its complement
-    static Share Of(const std::set<Caller>& callers) {
-      return {callers.size(), ~*callers.begin()};
-    }
+    static Share Of(const std::set<Caller>& callers) { return {callers.size(), ~*callers.begin()}; }
 
     size_t most_;
     size_t taken_ = 0;

@@ -58,7 +58,6 @@ bool IsCheckpoints(std::string_view name) {
          IsNumbered(name, kNodePrefix, ".safetensors");
 }
 
-
 absl::StatusOr<std::vector<fs::path>> EntriesOf(const std::string& folder) {
   std::vector<fs::path> entries;
   std::error_code error;
@@ -150,8 +149,8 @@ bool IsUnfinished(std::string_view name) {
   const std::string_view target = name.substr(0, tmp), writer = name.substr(tmp + kTmp.size());
   if (writer.size() == kRandom && std::ranges::all_of(writer, IsLowerHex)) return true;
   // With the number of the writer's process, as earlier versions named them.
-  const bool is_own = IsRuns(target) || IsNodes(target) || IsCheckpoints(target) ||
-                      target == kConfigFile;
+  const bool is_own =
+      IsRuns(target) || IsNodes(target) || IsCheckpoints(target) || target == kConfigFile;
   return is_own && !writer.empty() && std::ranges::all_of(writer, IsDigit);
 }
 

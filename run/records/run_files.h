@@ -36,8 +36,8 @@ absl::StatusOr<std::vector<std::string>> NodeFilesIn(const std::string& folder);
 // (AtomicFile).
 bool IsUnfinished(std::string_view name);
 
-// Removes the unfinished files in a folder whose writers have died. For whoever opens a folder: what
-// another process is writing there stays.
+// Removes the unfinished files in a folder whose writers have died. For whoever opens a folder:
+// what another process is writing there stays.
 void RemoveAbandonedFiles(const std::string& folder);
 
 }  // namespace grapevine

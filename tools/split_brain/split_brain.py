@@ -8,8 +8,8 @@ A seed chooses an algorithm, the store (etcd, or a folder), one run directory or
 --min-nodes, and a fault: rank 0's host loses its network together with the store, for good or until
 the others have gone on or have ended; or rank 0 is stopped in the middle of a write and woken when
 they have ended. Then one side at most has finished, all have ended in time, and what a run
-directory holds is of one side. Linux and root only, with iproute2, util-linux and etcd-server; needs
-a built bazel-bin/grapevine.
+directory holds is of one side. Linux and root only, with iproute2, util-linux and etcd-server;
+needs a built bazel-bin/grapevine.
 """
 import argparse
 import pathlib
@@ -56,7 +56,8 @@ def show_logs(folder):
     for rank in range(NODES):
         log = folder / f"rank-{rank}.log"
         if log.exists():
-            print(f"--- rank {rank}\n{log.read_text(encoding='utf-8', errors='replace')}", flush=True)
+            text = log.read_text(encoding="utf-8", errors="replace")
+            print(f"--- rank {rank}\n{text}", flush=True)
 
 
 def judge_plans(plans, options):

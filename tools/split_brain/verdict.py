@@ -1,8 +1,8 @@
 """What must hold of a run whose rank 0 was lost to the others, or they to it. Pure but for files.
 
 One side at most comes to the end, in time and leaving nobody behind; a run directory is written by
-one side, and nothing of it changes once the run is over. A side is known by its size: the others are
-all but rank 0.
+one side, and nothing of it changes once the run is over. A side is known by its size: the others
+are all but rank 0.
 """
 import dataclasses
 import json
