@@ -214,6 +214,7 @@ absl::StatusOr<FoundCoordinator> NodeSession::FindCoordinator() {
 control::Registration NodeSession::Registration() const {
   control::Registration registration;
   registration.set_protocol_version(kControlProtocolVersion);
+  registration.set_build(options_.build);
   registration.set_rank(options_.rank);
   registration.set_world_size(options_.size);
   registration.set_nonce(process_);

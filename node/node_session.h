@@ -51,6 +51,8 @@ struct NodeSessionOptions {
   HostAddress advertise;  // empty parts are taken from the bound address
   GrpcCredentials credentials;
   RunToken token;  // shared by all ranks
+  // Version and revision, the same on all ranks.
+  std::string build;
   // The settings that all ranks must agree on, the most telling first.
   std::vector<control::Agreement> agreements;
   std::string schema;    // fingerprint of the replica's layout

@@ -86,6 +86,11 @@ bool IsAt(const std::string& path, int descriptor) {
          held.st_dev == found.st_dev && held.st_ino == found.st_ino;
 }
 
+// As file systems say it that have no second name for a file.
+bool MeansNoLinks(int error) {
+  return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK;
+}
+
 // Nobody else's: the process's number is 1 in every container that shares the folder.
 std::string TemporaryName(const std::string& path) {
   std::random_device random;
@@ -145,6 +150,27 @@ absl::Status AtomicFile::Commit() {
   }
   file_.Close();
   return SyncFolderOf(path_);
+}
+
+// A link is made by the server that has the file system, in one step.
+absl::StatusOr<bool> AtomicFile::CommitAsNew() {
+  if (fsync(file_.get()) != 0) return SystemError(errno, "cannot flush", temporary_);
+  if (link(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error = errno;
+    if (MeansNoLinks(error)) {
+      RETURN_IF_ERROR(Commit());
+      return true;
+    }
+    // The answer to a request that was sent twice is that of the second.
+    struct stat info = {};
+    const bool linked = fstat(file_.get(), &info) == 0 && info.st_nlink > 1;
+    if (!linked && error == EEXIST) return false;
+    if (!linked) return SystemError(error, "cannot create", path_);
+  }
+  unlink(temporary_.c_str());
+  file_.Close();
+  RETURN_IF_ERROR(SyncFolderOf(path_));
+  return true;
 }
 
 absl::Status SyncFolder(const std::string& folder) {

@@ -53,6 +53,10 @@ class AtomicFile {
   // Flushes to the disk and renames over `path`; at most once, last.
   absl::Status Commit();
 
+  // The same, unless there is a file at `path`: false then, by the word of the file server itself,
+  // whatever this machine remembers of the folder.
+  absl::StatusOr<bool> CommitAsNew();
+
   // Removes PATH.tmp.*, if its writer has gone; whether it did. Where nobody can tell (a file
   // system without locks), it stays.
   static bool RemoveIfAbandoned(const std::string& temporary);

@@ -495,6 +495,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   NodeSessionOptions session = options_.session;
   session.rank = options_.rank;
   session.size = config.nodes();
+  session.build = absl::StrCat(Version(), " (", Revision(), ")");
   session.agreements = Agreements(identity);
   session.schema = absl::StrCat(absl::Hex(experiment_->layout().Fingerprint()));
   session.topology = GraphIdentity(*experiment_);

@@ -82,6 +82,10 @@ std::string Objection(const control::Registration& own, const control::Registrat
     return Differs("the control protocol's version", absl::StrCat(given.protocol_version()),
                    absl::StrCat(own.protocol_version()), "run the same grapevine on every host");
   }
+  if (given.build() != own.build()) {
+    return Differs("the build of grapevine", given.build().empty() ? "not given" : given.build(),
+                   own.build(), "run the same grapevine on every host");
+  }
   if (given.world_size() != own.world_size()) {
     return Differs("the number of nodes", absl::StrCat(given.world_size()),
                    absl::StrCat(own.world_size()),

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -26,22 +27,53 @@ constexpr milliseconds kMinProbePause{10};
 constexpr milliseconds kMaxProbePause{500};
 constexpr milliseconds kPatience{500};
 
-using Resolved = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+using SocketAddress = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-Resolved Resolve(const std::string& text) {
-  const absl::StatusOr<HostAddress> address = ParseHostAddress(text);
+// Null for a name: this asks nobody.
+SocketAddress Numeric(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  if (address.ok()) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICSERV;
-    if (getaddrinfo(address->host.c_str(), absl::StrCat(address->port).c_str(), &hints, &found) !=
-        0) {
-      found = nullptr;
+  const int error = getaddrinfo(host.c_str(), absl::StrCat(port).c_str(), &hints, &found);
+  return SocketAddress(error == 0 ? found : nullptr, freeaddrinfo);
+}
+
+// Names, and the addresses that they have as far as is known.
+class Lookups {
+ public:
+  void Add(const std::string& name) {
+    MutexLock lock(mutex_);
+    found_.try_emplace(name);
+  }
+  bool empty() {
+    MutexLock lock(mutex_);
+    return found_.empty();
+  }
+  // Resolves one after the other, as long as it may go on.
+  void Resolve(const PortProbe::Resolver& resolver, const std::function<bool()>& go_on) {
+    std::vector<std::string> names;
+    {
+      MutexLock lock(mutex_);
+      for (const auto& [name, addresses] : found_) names.push_back(name);
+    }
+    for (const std::string& name : names) {
+      if (!go_on()) return;
+      absl::StatusOr<std::vector<std::string>> addresses = resolver(name);
+      if (!addresses.ok()) continue;
+      MutexLock lock(mutex_);
+      found_[name] = *std::move(addresses);
     }
   }
-  return Resolved(found, freeaddrinfo);
-}
+  std::vector<std::string> Of(const std::string& name) {
+    MutexLock lock(mutex_);
+    return found_[name];
+  }
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, std::vector<std::string>> found_ ABSL_GUARDED_BY(mutex_);
+};
 
 // One connection that is being made.
 class Attempt {
@@ -79,10 +111,9 @@ class Attempt {
 
 // A name may have several addresses: all of them have to refuse that can be reached.
 struct Target {
-  explicit Target(const std::string& address) {
-    const Resolved resolved = Resolve(address);
-    for (const addrinfo* at = resolved.get(); at != nullptr; at = at->ai_next) {
-      attempts.emplace_back(*at);
+  Target(const std::vector<std::string>& hosts, int port) {
+    for (const std::string& host : hosts) {
+      if (const SocketAddress at = Numeric(host, port)) attempts.emplace_back(*at);
     }
   }
   bool refuses() const {
@@ -104,15 +135,8 @@ std::vector<Attempt*> UnderWay(std::vector<Target>& targets) {
   return attempts;
 }
 
-}  // namespace
-
-std::vector<bool> RefuseConnections(const std::vector<std::string>& addresses,
-                                    milliseconds patience, const std::atomic<bool>& stopped) {
-  std::vector<Target> targets;
-  for (const std::string& address : addresses) {
-    if (stopped) break;
-    targets.emplace_back(address);
-  }
+// Waits for what is under way.
+void Await(std::vector<Target>& targets, milliseconds patience) {
   const auto deadline = steady_clock::now() + patience;
   while (true) {
     const std::vector<Attempt*> attempts = UnderWay(targets);
@@ -125,9 +149,36 @@ std::vector<bool> RefuseConnections(const std::vector<std::string>& addresses,
       if (polled[i].revents != 0) attempts[i]->OnReady();
     }
   }
+}
+
+}  // namespace
+
+std::vector<bool> PortProbe::Refuse(const std::vector<std::string>& texts, milliseconds patience,
+                                    const std::atomic<bool>& stopped) {
+  const auto lookups = std::make_shared<Lookups>();  // also of a call that does not return
+  std::vector<HostAddress> addresses;                // without a host: not to be tried
+  for (const std::string& text : texts) {
+    absl::StatusOr<HostAddress> address = ParseHostAddress(text);
+    addresses.push_back(address.ok() && !stopped ? *std::move(address) : HostAddress());
+    const auto& [host, port] = addresses.back();
+    if (!host.empty() && Numeric(host, port) == nullptr) lookups->Add(host);
+  }
+  if (!lookups->empty()) {
+    const auto deadline = steady_clock::now() + patience;
+    (void)names_.Run(
+        [lookups, resolver = resolver_, deadline] {
+          lookups->Resolve(resolver, [deadline] { return steady_clock::now() < deadline; });
+        },
+        deadline);
+  }
+  std::vector<Target> targets;
+  for (const auto& [host, port] : addresses) {
+    const bool numeric = !host.empty() && Numeric(host, port) != nullptr;
+    targets.emplace_back(numeric ? std::vector{host} : lookups->Of(host), port);
+  }
+  Await(targets, patience);
   std::vector<bool> refuse;
   for (const Target& target : targets) refuse.push_back(target.refuses());
-  refuse.resize(addresses.size());
   return refuse;
 }
 
@@ -162,7 +213,7 @@ void PortWatch::Run() {
     std::vector<std::string> addresses;
     for (const auto& [rank, address] : watched) addresses.push_back(address);
     mutex_.unlock();
-    const std::vector<bool> refuse = RefuseConnections(addresses, kPatience, stopped_);
+    const std::vector<bool> refuse = probe_.Refuse(addresses, kPatience, stopped_);
     mutex_.lock();
     size_t next = 0;
     for (const auto& [rank, address] : watched) {

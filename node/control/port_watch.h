@@ -21,13 +21,36 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
 #include "base/ids.h"
+#include "system/deadline.h"
+#include "system/machine_names.h"
 #include "system/mutex.h"
 
 namespace grapevine {
+
+// Tries addresses (HOST:PORT). Thread-compatible.
+class PortProbe {
+ public:
+  // The addresses of a name; may take its time.
+  using Resolver = std::function<absl::StatusOr<std::vector<std::string>>(const std::string& name)>;
+  explicit PortProbe(Resolver resolver = AddressesOfName) : resolver_(std::move(resolver)) {}
+
+  // Whether each refuses connections, all tried at once. Takes twice `patience` at most: no longer
+  // than that for names, of which one that is not resolved by then tells nothing, nor for
+  // connections. Nothing is tried once `stopped`.
+  std::vector<bool> Refuse(const std::vector<std::string>& addresses,
+                           std::chrono::milliseconds patience,
+                           const std::atomic<bool>& stopped = false);
+
+ private:
+  const Resolver resolver_;
+  BoundedCall names_;
+};
 
 class PortWatch {
  public:
@@ -47,6 +70,7 @@ class PortWatch {
   void Run();
 
   const std::function<void(Rank)> on_closed_;
+  PortProbe probe_;  // the thread's
   Mutex mutex_;
   Condition changed_;
   std::map<Rank, std::string> watched_ ABSL_GUARDED_BY(mutex_);
@@ -54,12 +78,6 @@ class PortWatch {
   std::atomic<bool> stopped_ = false;  // set under the lock, that no wait misses it
   std::thread thread_;
 };
-
-// Of addresses (HOST:PORT), tried all at once: whether each refuses connections. Takes `patience`
-// at most, and what it takes to resolve names, of which no further one is once `stopped`.
-std::vector<bool> RefuseConnections(const std::vector<std::string>& addresses,
-                                    std::chrono::milliseconds patience,
-                                    const std::atomic<bool>& stopped = false);
 
 }  // namespace grapevine
 

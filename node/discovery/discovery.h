@@ -94,6 +94,7 @@ struct ProbeQuestion {
   // By which health service a coordinator is known: CoordinatorService or ServiceOfRun.
   std::string service;
   std::string certified_name;  // FoundCoordinator's
+  Rank rank = 0;  // FoundCoordinator's: which a certificate must name, where it names one
 };
 
 struct ProbeAnswer {

@@ -162,7 +162,7 @@ class Prober {
     if (!question.certified_name.empty()) {
       arguments.SetSslTargetNameOverride(question.certified_name);
     }
-    RequireRank(credentials_.names(), 0, &arguments);
+    RequireRank(credentials_.names(), question.rank, &arguments);
     sweep->Ask(
         address,
         grpc::CreateCustomChannel(FormatHostAddress(address), *channel_credentials, arguments),

@@ -228,7 +228,8 @@ absl::StatusOr<FoundCoordinator> StoreDiscovery::Ask(const StoredValue& announce
   }
   const ProbeAnswer answer = options_.probe({.addresses = rank_zero->addresses,
                                              .service = ServiceOfRun(rank_zero->run_id),
-                                             .certified_name = ""},
+                                             .certified_name = "",
+                                             .rank = rank_zero->rank},
                                             Soon(deadline, kAnswer));
   if (answer.coordinator) return FoundCoordinator{*answer.coordinator, "", rank_zero->rank};
   return absl::UnavailableError(absl::StrCat(

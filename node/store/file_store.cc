@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -39,6 +41,12 @@ absl::Status SystemError(int error, std::string_view what, const std::string& pa
 
 absl::Status Broken(const std::string& path) {
   return absl::DataLossError(absl::StrCat(path, " is not of a store; remove it"));
+}
+
+// Of a client of a file server that is told otherwise by that.
+absl::Status OutOfDate(const std::string& path) {
+  return absl::UnavailableError(
+      absl::StrCat(path, " is there, and this machine does not see it yet"));
 }
 
 absl::Status MakeFolder(const std::string& path) {
@@ -78,6 +86,14 @@ absl::StatusOr<nanoseconds> TouchedAt(const std::string& path) {
   return std::chrono::seconds(info.st_mtim.tv_sec) + nanoseconds(info.st_mtim.tv_nsec);
 }
 
+// A client of a file server then asks anew which names there are.
+absl::Status OpenFolder(const std::string& path) {
+  const UniqueDescriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat info = {};
+  if (folder.open() && fstat(folder.get(), &info) == 0) return absl::OkStatus();
+  return SystemError(errno, "cannot open the folder", path);
+}
+
 absl::Status Remove(const std::string& path) {
   std::error_code error;
   fs::remove(path, error);
@@ -97,60 +113,43 @@ class FileStore::Folder {
   explicit Folder(std::string path) : path_(std::move(path)) {}
 
   absl::StatusOr<FileLock> Lock(StoreDeadline deadline) {
-    for (const char* folder : {"", "/keys", "/leases"}) {
+    constexpr const char* kFolders[] = {"", "/keys", "/leases"};
+    for (const char* folder : kFolders) {
       RETURN_IF_ERROR(MakeFolder(absl::StrCat(path_, folder)));
     }
     absl::StatusOr<FileLock> lock = FileLock::Take(absl::StrCat(path_, "/lock"), deadline);
     if (!lock.ok()) return absl::UnavailableError(lock.status().message());
+    for (const char* folder : kFolders) {
+      RETURN_IF_ERROR(OpenFolder(absl::StrCat(path_, folder)));
+    }
     return lock;
   }
 
   absl::StatusOr<std::optional<StoredValue>> Get(const std::string& key) {
-    const std::string path = KeyFile(key);
-    ASSIGN_OR_RETURN(const std::optional<std::string> text, Read(path));
-    if (!text) return std::nullopt;
-    mvccpb::KeyValue found;
-    if (!found.ParseFromString(*text) || found.key() != key || found.mod_revision() <= 0) {
-      return Broken(path);
-    }
-    if (found.lease() != 0) {
-      ASSIGN_OR_RETURN(const bool alive, Alive(found.lease()));
-      if (!alive) return std::nullopt;
-    }
-    return StoredValue{.value = found.value(),
-                       .created = found.create_revision(),
-                       .modified = found.mod_revision(),
-                       .lease = found.lease()};
+    ASSIGN_OR_RETURN(const Entry entry, Look(key));
+    return entry.value;
   }
 
   absl::StatusOr<StoreRevision> Put(const std::string& key, const std::string& value,
                                     LeaseId lease) {
-    ASSIGN_OR_RETURN(const std::optional<StoredValue> before, Get(key));
-    RETURN_IF_ERROR(RequireAlive(lease));
-    ASSIGN_OR_RETURN(const StoreRevision revision, NextRevision());
-    mvccpb::KeyValue written;
-    written.set_key(key);
-    written.set_value(value);
-    written.set_create_revision(before ? before->created : revision);
-    written.set_mod_revision(revision);
-    written.set_lease(lease);
-    RETURN_IF_ERROR(WriteFileAtomically(KeyFile(key), written.SerializeAsString()));
-    return revision;
+    ASSIGN_OR_RETURN(const Entry before, Look(key));
+    return Write(key, before, value, lease);
   }
 
   absl::StatusOr<std::optional<StoreRevision>> CompareAndSwap(const std::string& key,
                                                               StoreRevision expected,
                                                               const std::string& value,
                                                               LeaseId lease) {
-    ASSIGN_OR_RETURN(const std::optional<StoredValue> before, Get(key));
-    if (RevisionOf(before) != expected) return std::nullopt;
-    ASSIGN_OR_RETURN(const StoreRevision revision, Put(key, value, lease));
+    ASSIGN_OR_RETURN(const Entry before, Look(key));
+    if (RevisionOf(before.value) != expected) return std::nullopt;
+    ASSIGN_OR_RETURN(const StoreRevision revision, Write(key, before, value, lease));
     return revision;
   }
 
   absl::StatusOr<bool> Delete(const std::string& key) {
     ASSIGN_OR_RETURN(const std::optional<StoredValue> before, Get(key));
     RETURN_IF_ERROR(Remove(KeyFile(key)));
+    Forget(key);
     return before.has_value();
   }
 
@@ -164,17 +163,79 @@ class FileStore::Folder {
 
   absl::StatusOr<bool> KeepAlive(LeaseId lease) {
     RETURN_IF_ERROR(RequireAlive(lease));
+    for (const std::string& key : written_[lease]) {
+      ASSIGN_OR_RETURN(const std::optional<StoredValue> found, Get(key));
+      if (!found || found->lease != lease) {
+        return absl::NotFoundError(absl::StrCat("the key ", key, " in the folder ", path_,
+                                                " is no longer this lease's: it was ",
+                                                found ? "written by another" : "removed"));
+      }
+    }
     RETURN_IF_ERROR(Touch(LeaseFile(lease)));
     return true;
   }
 
   absl::StatusOr<bool> Revoke(LeaseId lease) {
+    written_.erase(lease);
     RETURN_IF_ERROR(Remove(LeaseFile(lease)));
     RETURN_IF_ERROR(Sweep());
     return true;
   }
 
  private:
+  // What is there of a key.
+  struct Entry {
+    std::optional<StoredValue> value;
+    bool expired = false;  // no value, but a file
+  };
+
+  absl::StatusOr<Entry> Look(const std::string& key) {
+    const std::string path = KeyFile(key);
+    ASSIGN_OR_RETURN(const std::optional<std::string> text, Read(path));
+    if (!text) return Entry{};
+    mvccpb::KeyValue found;
+    if (!found.ParseFromString(*text) || found.key() != key || found.mod_revision() <= 0) {
+      return Broken(path);
+    }
+    if (found.lease() != 0) {
+      ASSIGN_OR_RETURN(const bool alive, Alive(found.lease()));
+      if (!alive) return Entry{.expired = true};
+    }
+    return Entry{.value = StoredValue{.value = found.value(),
+                                      .created = found.create_revision(),
+                                      .modified = found.mod_revision(),
+                                      .lease = found.lease()}};
+  }
+
+  absl::StatusOr<StoreRevision> Write(const std::string& key, const Entry& before,
+                                      const std::string& value, LeaseId lease) {
+    RETURN_IF_ERROR(RequireAlive(lease));
+    ASSIGN_OR_RETURN(const StoreRevision revision, NextRevision());
+    mvccpb::KeyValue written;
+    written.set_key(key);
+    written.set_value(value);
+    written.set_create_revision(before.value ? before.value->created : revision);
+    written.set_mod_revision(revision);
+    written.set_lease(lease);
+    const std::string path = KeyFile(key);
+    if (before.expired) RETURN_IF_ERROR(Remove(path));
+    ASSIGN_OR_RETURN(const std::unique_ptr<AtomicFile> file, AtomicFile::Create(path));
+    RETURN_IF_ERROR(file->Append(written.SerializeAsString()));
+    if (before.value) {
+      RETURN_IF_ERROR(file->Commit());
+    } else {
+      ASSIGN_OR_RETURN(const bool created, file->CommitAsNew());
+      if (!created) return OutOfDate(path);
+    }
+    Forget(key);
+    if (lease != 0) written_[lease].insert(key);
+    return revision;
+  }
+
+  void Forget(const std::string& key) {
+    for (auto& [lease, keys] : written_) keys.erase(key);
+  }
+
   // Any byte may be in a key, few in the name of a file.
   std::string KeyFile(const std::string& key) const {
     return absl::StrCat(path_, "/keys/", absl::BytesToHexString(key));
@@ -256,6 +317,8 @@ class FileStore::Folder {
   }
 
   const std::string path_;
+  // By this process, and not since: for KeepAlive.
+  std::map<LeaseId, std::set<std::string>> written_;
 };
 
 FileStore::FileStore(std::string folder)

@@ -10,6 +10,12 @@
 //   than that by more than the time to live. No machine's own clock enters.
 // - A key that was written under a lease exists while the lease's file does and has not expired.
 //   What has expired is removed by whoever comes next.
+// - KeepAlive looks at the keys that this process has written under the lease, too: where another
+//   has taken one, whatever let it, the lease is no longer worth anything.
+//
+// A client of a file server remembers which names are not there. So whoever has the lock opens the
+// folders, upon which such a client asks anew; and a key that comes to be is made by a call that
+// the server itself refuses where there is one.
 //
 // Waiting for a change is looking again, every half a second at last.
 #ifndef GRAPEVINE_NODE_STORE_FILE_STORE_H_

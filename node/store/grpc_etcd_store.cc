@@ -73,7 +73,11 @@ class EtcdStore::Asking {
         return absl::OkStatus();
       case grpc::StatusCode::NOT_FOUND:
         return NoLease(name_);
-      case grpc::StatusCode::UNKNOWN:  // etcd's own deadline for it, which is ours
+      case grpc::StatusCode::UNKNOWN:             // etcd's own deadline for it, which is ours
+      case grpc::StatusCode::RESOURCE_EXHAUSTED:  // "too many requests", or no room, for now
+      case grpc::StatusCode::ABORTED:
+      case grpc::StatusCode::CANCELLED:
+      case grpc::StatusCode::INTERNAL:
       case grpc::StatusCode::DEADLINE_EXCEEDED:
       case grpc::StatusCode::UNAVAILABLE:
         return Away(status.error_message());
@@ -204,7 +208,9 @@ absl::Status EtcdStore::KeepAlive(LeaseId lease, StoreDeadline deadline) {
   const bool answered = stream->Write(request) && stream->Read(&response);
   if (answered) asking.context()->TryCancel();
   const grpc::Status status = stream->Finish();
-  if (!answered) return status.ok() ? asking.Away("no answer") : asking.Result(status);
+  // Only etcd's word that it knows no such lease is one about the lease.
+  if (!answered && status.error_code() == grpc::StatusCode::NOT_FOUND) return NoLease(name_);
+  if (!answered) return asking.Away(status.ok() ? "no answer" : status.error_message());
   return response.ttl() > 0 ? absl::OkStatus() : NoLease(name_);
 }
 

@@ -4,6 +4,7 @@ import ctypes
 import numbers
 import os
 import pathlib
+import stat
 
 from . import errors
 
@@ -100,16 +101,32 @@ _FUNCTIONS = {
 _loaded = None
 
 
+def _places(package):
+    """Where the library is that belongs to this very package; nowhere that others could have made."""
+    yield package / _NAME  # as in a wheel
+    above = package.parents
+    if [folder.name for folder in above[:3]] == ["python", "grapevine", "lib"]:
+        yield above[1] / _NAME  # of an installation: lib/grapevine/python/grapevine
+    if [folder.name for folder in above[:3]] == ["dist-packages", "python3", "lib"]:
+        yield above[2] / "grapevine" / _NAME  # of the Debian package
+    if above[0].name == "python" and (above[1] / "WORKSPACE").is_file() and _is_own(above[1]):
+        yield above[1] / "bazel-bin" / "capi" / "libgrapevine.so"  # of a clone
+
+
+def _is_own(folder):
+    """Whether only those who can write this package can put something there."""
+    there, here = folder.stat(), pathlib.Path(__file__).stat()
+    return there.st_uid == here.st_uid and not there.st_mode & stat.S_IWOTH
+
+
 def _path():
-    """LIBGRAPEVINE; else in this package, as in a wheel, or in the folder lib/grapevine of the same
-    installation; else where the system looks for libraries."""
+    """LIBGRAPEVINE; else in this package, the same installation or the same clone; else where the
+    system looks for libraries."""
     given = os.environ.get("LIBGRAPEVINE")
     if given:
         return given
     package = pathlib.Path(__file__).resolve().parent
-    places = [package, *(folder / "grapevine" for folder in package.parents), *package.parents]
-    found = (place / _NAME for place in places)
-    return next((str(path) for path in found if path.is_file()), _NAME)
+    return next((str(path) for path in _places(package) if path.is_file()), _NAME)
 
 
 def library():

@@ -2,6 +2,7 @@
 
 import atexit
 import ctypes
+import functools
 import json
 import math
 import os
@@ -60,19 +61,61 @@ class Task:
     float32; `Node.tensors` gives the tensors inside. round: gradients before this one.
     """
 
-    def __init__(self, raw):
+    def __init__(self, raw, memory):
         self.round = raw.round
-        self.weights = _array(raw.replica, raw.size)  # as PyTorch wants them, which writes to none
-        self.replica = self.weights.view()
+        weights = memory.array(raw.replica, raw.size)
+        self._show(weights, memory.array(raw.gradient, raw.size))
+
+    def _show(self, weights, gradient):
+        self.weights = weights  # as PyTorch wants them, which writes to none
+        self.replica = weights.view()
         self.replica.flags.writeable = False
-        self.gradient = _array(raw.gradient, raw.size)
+        self.gradient = gradient
+
+    def detach(self):
+        """Has copies from now on: the node's memory is about to go."""
+        self._show(self.weights.copy(), self.gradient.copy())
 
 
-def _array(address, size):
-    if not address:
-        return numpy.empty(0, numpy.float32)
-    memory = (ctypes.c_float * size).from_address(address)
-    return numpy.ctypeslib.as_array(memory)
+class _Memory:
+    """A node's memory, as tasks and arrays show it to a program, which may keep them."""
+
+    def __init__(self):
+        self._tasks = weakref.WeakSet()
+        self._blocks = {}  # weak, by id: each as long as there is an array of it
+
+    def array(self, address, size):
+        if not address:
+            return numpy.empty(0, numpy.float32)
+        block = (ctypes.c_float * size).from_address(address)
+        # ctypes' arrays have no hash, as a WeakSet wants.
+        forget = functools.partial(self._blocks.pop, id(block))
+        self._blocks[id(block)] = weakref.ref(block, forget)
+        return numpy.ctypeslib.as_array(block)
+
+    def task(self, raw):
+        task = Task(raw, self)
+        self._tasks.add(task)
+        return task
+
+    def when_unused(self, free):
+        """Calls `free` as soon as no array is left, and says whether that is now."""
+        for task in list(self._tasks):
+            task.detach()
+        found = [weak() for weak in list(self._blocks.values())]
+        blocks = [block for block in found if block is not None]
+        if not blocks:
+            free()
+            return True
+        kept = _Kept()
+        weakref.finalize(kept, free)
+        for block in blocks:
+            weakref.finalize(block, lambda held: None, kept)
+        return False
+
+
+class _Kept:
+    """Gone when the last is gone that refers to it."""
 
 
 class Node:
@@ -103,6 +146,7 @@ class Node:
             raise errors.UsageError(f"{min(twice)} is a parameter and a buffer")
         self._layout = _Layout(arrays, kept)
         self._node = ctypes.c_void_p()
+        self._memory = _Memory()
         self._task = None
         self._model = None
         self._rounds_done = 0
@@ -127,12 +171,12 @@ class Node:
         raw = self._await(timeout)
         if raw.state == _library.OVER:
             self._task = None
-            model = _array(raw.replica, raw.size).copy()
+            model = self._memory.array(raw.replica, raw.size).copy()
             self._finish()
             self._model = model
             return None
         if self._task is None or self._task.round != raw.round:
-            self._task = Task(raw)
+            self._task = self._memory.task(raw)
         return self._task
 
     def _await(self, timeout):
@@ -359,15 +403,13 @@ class Node:
                 "the run is over" if self.over else "the node has left the run"
             )
 
-    def _leave(self, seconds):
-        node, self._node = self._node, ctypes.c_void_p()
-        call("grapevine_leave", node, int(seconds * 1000))
-
     def _free(self):
-        try:
-            self._leave(0)
-        except errors.GrapevineError:
-            pass  # the run's error, which is known, or that it was left
+        """Leaves the run, whose error is known, or that it was left. An array that the program has
+        kept keeps the node's memory."""
+        node, self._node = self._node, ctypes.c_void_p()
+        library = _library.library()
+        if not self._memory.when_unused(lambda: library.grapevine_leave(node, 0, None)):
+            library.grapevine_interrupt(node, b"the node left the run before that was over")
 
 
 class _Layout:

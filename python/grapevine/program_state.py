@@ -1,8 +1,12 @@
 """What a program of PyTorch has to go on from, beside a node's part of a checkpoint."""
 
+import contextlib
+import errno
+import fcntl
 import json
 import os
 import pathlib
+import secrets
 import sys
 
 import numpy
@@ -49,13 +53,9 @@ class ProgramState:
 
     def _save(self, steps, state, last=False):
         path = self._path(steps, last)
-        aside = path.with_suffix(".tmp")
         try:
-            with open(aside, "wb") as file:
+            with _replacement(path) as file:
                 numpy.savez(file, **_arrays(state))
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(aside, path)
             self._remove_before(self._oldest_checkpoint())
         except OSError as error:
             raise errors.OutputError(
@@ -108,6 +108,37 @@ class ProgramState:
         for round_, path in self._files():
             if round_ < steps and not path.stem.endswith(_LAST):
                 path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _replacement(path):
+    """A file beside `path` that takes its place once it is whole, on the disk, and so is its name.
+    Until then it is locked, by which whoever tidies the folder knows that its writer lives
+    (system/file.h)."""
+    aside = path.with_name(f"{path.name}.tmp.{secrets.token_hex(8)}")
+    with open(aside, "xb") as file:
+        try:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(aside, path)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder):
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise  # else the file system has no such call, and the name is safe
+    finally:
+        os.close(descriptor)
 
 
 def _numbered(paths, number):

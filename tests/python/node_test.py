@@ -4,6 +4,8 @@
 import json
 import math
 import os
+import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -499,6 +501,62 @@ class ErrorTest(unittest.TestCase):
         )
         self.assertIn("LIBGRAPEVINE", answer.stderr)
         self.assertIn("/no/such.so", answer.stderr)
+
+    def test_a_library_in_a_folder_above_is_not_the_packages(self):
+        """Whoever can write to such a folder could have this process run anything."""
+        name = "libgrapevine.so.1"
+        places = {  # of the package, and whether the library beside it is its own
+            "lib/grapevine/python": ("lib/grapevine", True),
+            "lib/python3/dist-packages": ("lib/grapevine", True),
+            "site": ("site/grapevine", True),
+            "home/site": ("", False),
+            "home/python": ("", False),
+            "home/lib/grapevine/other": ("home/lib/grapevine", False),
+            "clone/python": ("clone/bazel-bin/capi", False),
+        }
+        for package, (library, own) in places.items():
+            with self.subTest(package), tempfile.TemporaryDirectory() as root:
+                root = pathlib.Path(root)
+                shutil.copytree(
+                    cluster.SOURCE / "python" / "grapevine", root / package / "grapevine"
+                )
+                (root / library).mkdir(parents=True, exist_ok=True)
+                (root / library / name).touch()
+                (root / library / "libgrapevine.so").touch()
+                expected = str(root / library / name) if own else name
+                self.assertEqual(self.path_of_library(root / package), expected)
+        with tempfile.TemporaryDirectory() as root:
+            root = pathlib.Path(root)
+            shutil.copytree(cluster.SOURCE / "python", root / "python")
+            (root / "WORKSPACE").touch()
+            (root / "bazel-bin" / "capi").mkdir(parents=True)
+            built = root / "bazel-bin" / "capi" / "libgrapevine.so"
+            built.touch()
+            self.assertEqual(self.path_of_library(root / "python"), str(built))
+            root.chmod(0o777)  # others could have put it there
+            self.assertEqual(self.path_of_library(root / "python"), name)
+
+    def path_of_library(self, packages):
+        code = "import grapevine._library as library; print(library._path())"
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONPATH": str(packages)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+
+    def test_what_is_kept_of_a_task_outlives_its_node(self):
+        start = numpy.arange(1 << 20, dtype=numpy.float32)  # memory that is unmapped when it is freed
+        node = gv.Node({"x": start}, rank=0, world_size=1, topology="ring", rounds=2)
+        task = node.wanted()
+        replica, gradient = task.replica, task.gradient
+        node.leave_now("the test is over")
+        for kept in (task.replica, replica):
+            self.assertTrue(numpy.array_equal(kept, start))
+        gradient[:] = 1
+        task.gradient[:] = 2
+        self.assertEqual(gradient[-1], 1)
 
 
 FOREVER = "1000000000"

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """gv.Optimizer: PyTorch's programs, against a loop over the mixing matrix in PyTorch."""
 
+import errno
 import os
 import pathlib
+import stat
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 import cluster
 
@@ -247,13 +250,38 @@ class OptimizerTest(unittest.TestCase):
             for rank in range(2):
                 files = sorted(os.listdir(f"{folder}/run/node-{rank}"))
                 self.assertIn("program-8.npz", files)
-                self.assertFalse([name for name in files if name.endswith(".tmp")])
+                self.assertFalse([name for name in files if ".tmp" in name])
             found = self.run_nodes(
                 2, steps, resume=f"{folder}/run", checkpoint_every=4, on_failure="end"
             )
         for rank in range(2):
             self.assertTrue(torch.equal(found[rank][0], expected[rank][0]))
             self.assertEqual(found[rank][1], expected[rank][1])
+
+    def test_a_state_is_on_the_disk_before_its_step_counts(self):
+        """Its bytes, its name, and nothing half written beside it where that fails."""
+        from grapevine import program_state
+
+        class Node:
+            rank = 0
+
+            def __init__(self, out):
+                self._settings = {"out": out, "checkpoint_every": "1", "resume": ""}
+
+            def setting(self, name):
+                return self._settings[name]
+
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(f"{folder}/node-0")
+            kept = program_state.ProgramState(Node(folder))
+            synced = []
+            with unittest.mock.patch("os.fsync", lambda file: synced.append(os.fstat(file).st_mode)):
+                kept.after_step(1, {"a": 1}.copy)
+            self.assertEqual([stat.S_ISDIR(mode) for mode in synced], [False, True])
+            failing = unittest.mock.patch("os.fsync", side_effect=OSError(errno.EIO, "I/O error"))
+            with failing, self.assertRaisesRegex(gv.OutputError, "program-2.npz"):
+                kept.after_step(2, {"a": 1}.copy)
+            self.assertEqual(os.listdir(f"{folder}/node-0"), ["program-1.npz"])
 
     def test_the_state_after_the_last_step_is_that_of_the_rounds_that_follow(self):
         def steps(rank, settings):

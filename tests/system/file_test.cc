@@ -106,6 +106,19 @@ TEST_F(FileTest, WhatADeadWriterLeftIsRemovedAndNotWhatIsBeingWritten) {
   EXPECT_FALSE(AtomicFile::RemoveIfAbandoned(folder_ + "/none"));
 }
 
+TEST_F(FileTest, ANewFileTakesNoOthersPlace) {
+  const std::string path = folder_ + "/model";
+  const auto create = [&](const char* text) {
+    const auto file = *AtomicFile::Create(path);
+    EXPECT_TRUE(file->Append(text).ok());
+    return *file->CommitAsNew();
+  };
+  EXPECT_TRUE(create("first"));
+  EXPECT_FALSE(create("second"));
+  EXPECT_EQ(Read(path), "first");
+  EXPECT_EQ(Files(), 1u);
+}
+
 TEST_F(FileTest, ADiskThatFailsToKeepTheFolderIsAnError) {
   folder_error = EIO;
   const absl::Status failed = WriteFileAtomically(folder_ + "/model", "x");

@@ -97,6 +97,10 @@ TEST_F(CoordinatorGathering, RefusesWhatDoesNotFitWithBothValues) {
       {[](auto& r) { r.set_protocol_version(kControlProtocolVersion + 1); },
        {"version is " + std::to_string(kControlProtocolVersion + 1) + " there and " +
         std::to_string(kControlProtocolVersion) + " on rank 0"}},
+      {[](auto& r) { r.set_build("0.2.0 (1a2b3c)"); },
+       {"the build of grapevine is 0.2.0 (1a2b3c) there and 0.3.0 (4d5e6f) on rank 0",
+        "run the same grapevine on every host"}},
+      {[](auto& r) { r.clear_build(); }, {"not given there and 0.3.0 (4d5e6f) on rank 0"}},
       {[](auto& r) { r.set_world_size(4); }, {"number of nodes is 4 there and 3 on rank 0"}},
       {[](auto& r) { r.set_rank(3); }, {"rank 3 does not exist among 3 nodes"}},
       {[](auto& r) { r.set_rank(-1); }, {"rank -1 does not exist"}},

@@ -24,6 +24,7 @@ inline constexpr std::chrono::milliseconds kTick{100};
 inline control::Registration RegistrationOf(Rank rank, Rank world_size) {
   control::Registration registration;
   registration.set_protocol_version(kControlProtocolVersion);
+  registration.set_build("0.3.0 (4d5e6f)");
   registration.set_rank(rank);
   registration.set_world_size(world_size);
   registration.set_nonce(1000 + static_cast<uint64_t>(rank));

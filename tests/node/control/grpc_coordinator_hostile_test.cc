@@ -3,10 +3,13 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "node/control/grpc_coordinator_service.h"
@@ -170,31 +173,33 @@ TEST(GrpcCoordinatorHostile, AReportThatIsTooLongIsNotLookedAt) {
 TEST(GrpcCoordinatorHostile, AFloodOfUnauthenticatedCallersIsBoundedAndKeepsNobodyOut) {
   const RunToken token("the token of this run");
   RankZero zero(2, seconds(30), 0, seconds(20), token);
-  const auto channel = Dial(zero.address());  // on which they come in order
-  std::vector<std::unique_ptr<Caller>> strangers;
   constexpr int kPlaces = GrpcCoordinatorService::kMaxUnauthenticated + 2, kExtra = 20;
+  std::vector<std::unique_ptr<Caller>> strangers;
+  std::vector<std::thread> threads;
+  std::atomic<int> displaced = 0;
+  std::promise<void> all_displaced;
+  const auto channel = Dial(zero.address());
   for (int i = 0; i < kPlaces + kExtra; ++i) {
-    strangers.push_back(std::make_unique<Caller>(channel));
+    Caller& stranger = *strangers.emplace_back(std::make_unique<Caller>(channel));
+    threads.emplace_back([&] {
+      control::Directive directive;
+      EXPECT_FALSE(stranger.stream->Read(&directive));
+      const bool told =
+          stranger.stream->Finish().error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+      if (told && ++displaced == kExtra) all_displaced.set_value();
+    });
   }
-  control::Directive directive;
-  for (int oldest = 0; oldest < kExtra; ++oldest) {
-    Caller& displaced = *strangers[oldest];
-    EXPECT_FALSE(displaced.stream->Read(&directive));
-    const grpc::Status end = displaced.stream->Finish();
-    EXPECT_EQ(end.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << end.error_message();
-  }
+  EXPECT_EQ(all_displaced.get_future().wait_for(kLong), std::future_status::ready);
   // All places are taken, and whoever has the token still comes in.
   Caller node(zero);
   control::Registration registration = RegistrationOf(1, 2);
   Prove(token, &registration);
   node.Register(registration);
-  ASSERT_TRUE(node.stream->Read(&directive));
+  control::Directive directive;
+  EXPECT_TRUE(node.stream->Read(&directive));
   EXPECT_TRUE(directive.has_beat()) << directive.ShortDebugString();
-  strangers.erase(strangers.begin(), strangers.begin() + kExtra);
-  for (const auto& caller : strangers) {
-    caller->context.TryCancel();
-    (void)caller->stream->Finish();
-  }
+  for (const auto& stranger : strangers) stranger->context.TryCancel();
+  for (std::thread& thread : threads) thread.join();
   node.context.TryCancel();
   (void)node.stream->Finish();
 }

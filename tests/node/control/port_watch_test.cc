@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "node/server/grpc_server.h"
 
@@ -30,13 +31,36 @@ TEST(PortWatch, TellsAPortThatIsClosedFromOneThatIsOpen) {
   const std::string address = FormatHostAddress(closed->address());
   closed->Shutdown(std::chrono::system_clock::now());
   closed.reset();
-  EXPECT_THAT(
-      RefuseConnections({FormatHostAddress(open->address()), address, "nonsense"}, kPatience),
-      ElementsAre(false, true, false));
-  EXPECT_THAT(RefuseConnections({address, address}, kPatience, /*stopped=*/true),
+  PortProbe probe;
+  EXPECT_THAT(probe.Refuse({FormatHostAddress(open->address()), address, "nonsense"}, kPatience),
+              ElementsAre(false, true, false));
+  EXPECT_THAT(probe.Refuse({address, address}, kPatience, /*stopped=*/true),
               ElementsAre(false, false))
       << "not tried";
   open->Shutdown(std::chrono::system_clock::now());
+}
+
+// Its resolver's thread lives as long as that does.
+TEST(PortProbe, ANameThatNobodyResolvesHoldsNothingUp) {
+  auto closed = Listen();
+  const HostAddress address = closed->address();
+  closed->Shutdown(std::chrono::system_clock::now());
+  closed.reset();
+  std::promise<void> answer;
+  PortProbe probe([answered = answer.get_future().share()](
+                      const std::string& name) -> absl::StatusOr<std::vector<std::string>> {
+    if (name == "mute.test") answered.wait();
+    if (name == "nobody.test") return absl::UnavailableError("no such name");
+    return std::vector<std::string>{"127.0.0.1"};
+  });
+  const auto at = [&](const std::string& host) { return FormatHostAddress({host, address.port}); };
+  EXPECT_THAT(probe.Refuse({at("a.test"), at("nobody.test"), at("127.0.0.1")}, kPatience),
+              ElementsAre(true, false, true));
+  constexpr std::chrono::milliseconds kMoment{50};
+  EXPECT_THAT(probe.Refuse({at("mute.test"), at("127.0.0.1")}, kMoment), ElementsAre(false, true));
+  EXPECT_THAT(probe.Refuse({at("a.test"), at("127.0.0.1")}, kMoment), ElementsAre(false, true))
+      << "another name waits for that one";
+  answer.set_value();
 }
 
 TEST(PortWatch, SaysWhoseServerGoes) {

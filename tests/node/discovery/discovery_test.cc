@@ -45,6 +45,7 @@ class Listeners {
   CoordinatorProbe Probe() {
     return [this](const ProbeQuestion& question, Deadline) {
       MutexLock lock(mutex_);
+      asked_for_ = question.rank;
       for (const HostAddress& address : question.addresses) {
         if (offered_[FormatHostAddress(address)] == question.service) {
           return ProbeAnswer{address, ""};
@@ -53,10 +54,16 @@ class Listeners {
       return ProbeAnswer{std::nullopt, "refused"};
     };
   }
+  // Whose certificate was demanded last.
+  Rank asked_for() {
+    MutexLock lock(mutex_);
+    return asked_for_;
+  }
 
  private:
   Mutex mutex_;
   std::map<std::string, std::string> offered_ ABSL_GUARDED_BY(mutex_);
+  Rank asked_for_ ABSL_GUARDED_BY(mutex_) = -1;
 };
 
 void ExpectNotFound(const absl::StatusOr<FoundCoordinator>& found,
@@ -121,6 +128,15 @@ TEST_F(InFolder, WhatAnEarlierRunLeftIsNotUsed) {
   ExpectNotFound(Node()->Find(Within(milliseconds(300)), GoOn),
                  AllOf(HasSubstr("announced at node1:7 (since 2026-11-23 16:23:40 UTC)"),
                        HasSubstr("does not answer (refused)")));
+}
+
+TEST_F(InFolder, WhoeverHasTheRoleIsAskedUnderItsOwnRank) {
+  LeaveBehind({.run_id = "17", .addresses = {{"node1", 7}}, .since = 0, .rank = 2}, minutes(10));
+  listeners_.Add("node1:7", ServiceOfRun("17"));
+  const auto found = Node()->Find(InTime(), GoOn);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->rank, 2);
+  EXPECT_EQ(listeners_.asked_for(), 2);
 }
 
 TEST_F(InFolder, ANewRankZeroTakesThePlaceOfADeadOne) {
