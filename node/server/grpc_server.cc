@@ -51,23 +51,31 @@ int GrpcAcceptor::MaxDescriptors(int nodes) {
   return std::max(there - kKept, there / 2);
 }
 
+size_t GrpcAcceptor::ShareOfHost(int nodes) {
+  const int most = MaxDescriptors(nodes);
+  const int of_nodes = std::min(nodes * kForEachNode, most);
+  return static_cast<size_t>(std::max(1, of_nodes + (most - of_nodes) / 2));
+}
+
 absl::StatusOr<std::unique_ptr<GrpcAcceptor>> GrpcAcceptor::Make(
-    ListeningSockets sockets, int max_descriptors, grpc::ServerBuilder& builder,
-    std::shared_ptr<grpc::ServerCredentials> credentials) {
+    ListeningSockets sockets, int max_descriptors, size_t share_of_host,
+    grpc::ServerBuilder& builder, std::shared_ptr<grpc::ServerCredentials> credentials) {
   int stop[2];
   if (pipe2(stop, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot open a pipe");
-  std::unique_ptr<GrpcAcceptor> made(new GrpcAcceptor(
-      std::move(sockets), max_descriptors, UniqueDescriptor(stop[0]), UniqueDescriptor(stop[1])));
+  std::unique_ptr<GrpcAcceptor> made(new GrpcAcceptor(std::move(sockets), max_descriptors,
+                                                      share_of_host, UniqueDescriptor(stop[0]),
+                                                      UniqueDescriptor(stop[1])));
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   made->acceptor_ =
       builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD, std::move(credentials));
   return made;
 }
 
-GrpcAcceptor::GrpcAcceptor(ListeningSockets sockets, int max_descriptors,
+GrpcAcceptor::GrpcAcceptor(ListeningSockets sockets, int max_descriptors, size_t share_of_host,
                            UniqueDescriptor stop_read, UniqueDescriptor stop_write)
     : sockets_(std::move(sockets)),
       most_descriptors_(max_descriptors),
+      hosts_(share_of_host),
       stop_read_(std::move(stop_read)),
       stop_write_(std::move(stop_write)) {}
 
@@ -103,7 +111,10 @@ void GrpcAcceptor::Serve() {
 }
 
 GrpcAcceptor::Attempt GrpcAcceptor::AcceptOne(int listener) {
-  const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  sockaddr_storage from = {};
+  socklen_t size = sizeof from;
+  const int connection =
+      accept4(listener, reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (connection < 0) {
     if (errno == EINTR || errno == ECONNABORTED) return Attempt::kAgain;
     return errno == EMFILE || errno == ENFILE ? Attempt::kNoDescriptor : Attempt::kNobodyWaits;
@@ -113,6 +124,11 @@ GrpcAcceptor::Attempt GrpcAcceptor::AcceptOne(int listener) {
     close(connection);
     LOG_EVERY_T(WARNING, 1) << "rejected a connection: " << most_descriptors_
                             << " descriptors are in use";
+    return Attempt::kAgain;
+  }
+  if (!hosts_.Admit(connection, from)) {
+    close(connection);
+    LOG_EVERY_T(WARNING, 1) << "rejected a connection of a host that has too many";
     return Attempt::kAgain;
   }
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
@@ -239,8 +255,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   BoundUnauthenticated(options, builder);
   ASSIGN_OR_RETURN(
       std::unique_ptr<GrpcAcceptor> acceptor,
-      GrpcAcceptor::Make(std::move(sockets), GrpcAcceptor::MaxDescriptors(options.nodes), builder,
-                         server_credentials));
+      GrpcAcceptor::Make(std::move(sockets), GrpcAcceptor::MaxDescriptors(options.nodes),
+                         GrpcAcceptor::ShareOfHost(options.nodes), builder, server_credentials));
   auto health = std::make_unique<GrpcHealthService>(options.offered);
   builder.RegisterService(health.get());
   for (const Register& service : services) service(builder);

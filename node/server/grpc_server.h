@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
@@ -23,6 +24,7 @@
 #include "node/identity/host_address.h"
 #include "node/server/grpc_credentials.h"
 #include "node/server/grpc_health.grpc.pb.h"
+#include "node/server/host_connections.h"
 #include "node/server/listening_sockets.h"
 #include "system/file_descriptor.h"
 #include "system/mutex.h"
@@ -30,6 +32,8 @@
 namespace grapevine {
 
 // Accepts the connections to a node's server, as many as the process can afford.
+//
+// No host has more than half of what there is for strangers (HostConnections).
 //
 // Left to itself, gRPC accepts until the process has no descriptor left, not even for files, and
 // then stops listening for good. So this accepts in its place, on a thread of its own, and hangs up
@@ -42,8 +46,8 @@ class GrpcAcceptor {
   // Adds itself to a server with these credentials. No connection keeps a descriptor numbered
   // `max_descriptors` or above.
   static absl::StatusOr<std::unique_ptr<GrpcAcceptor>> Make(
-      ListeningSockets sockets, int max_descriptors, grpc::ServerBuilder& builder,
-      std::shared_ptr<grpc::ServerCredentials> credentials);
+      ListeningSockets sockets, int max_descriptors, size_t share_of_host,
+      grpc::ServerBuilder& builder, std::shared_ptr<grpc::ServerCredentials> credentials);
   ~GrpcAcceptor() { Close(); }
 
   // The server is up: starts accepting. Once.
@@ -54,10 +58,12 @@ class GrpcAcceptor {
   // A limit that leaves some descriptors free for files and this node's own connections, and gives
   // unauthenticated connections at most 1024 beyond four for each of `nodes`.
   static int MaxDescriptors(int nodes);
+  // Of these, what one host may have: all the nodes of the run, and half of the others.
+  static size_t ShareOfHost(int nodes);
 
  private:
-  GrpcAcceptor(ListeningSockets sockets, int max_descriptors, UniqueDescriptor stop_read,
-               UniqueDescriptor stop_write);
+  GrpcAcceptor(ListeningSockets sockets, int max_descriptors, size_t share_of_host,
+               UniqueDescriptor stop_read, UniqueDescriptor stop_write);
   void Serve();
   // The outcome of an attempt to accept a connection.
   enum class Attempt { kAgain, kNobodyWaits, kNoDescriptor };
@@ -65,6 +71,7 @@ class GrpcAcceptor {
 
   const ListeningSockets sockets_;
   const int most_descriptors_;
+  HostConnections hosts_;  // the thread's
   const UniqueDescriptor stop_read_;
   UniqueDescriptor stop_write_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;

@@ -1,37 +1,10 @@
 #include "node/server/unproven_callers.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include "absl/status/statusor.h"
 #include "node/identity/host_address.h"
+#include "node/server/host_key.h"
 
 namespace grapevine {
-namespace {
-
-// Who has one IPv6 address has the 2^64 of its network.
-constexpr size_t kNetworkBytes = 8;
-
-std::string BytesOf(const in6_addr& address, size_t from, size_t size) {
-  return std::string(reinterpret_cast<const char*>(address.s6_addr) + from, size);
-}
-
-// The bytes by which hosts are told apart; empty for this process, and for what is no address.
-std::string HostBytes(std::string_view text) {
-  const std::string host(text.substr(0, text.find('%')));  // without the scope of a link
-  in_addr v4 = {};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
-    return std::string(reinterpret_cast<const char*>(&v4), sizeof v4);
-  }
-  in6_addr v6 = {};
-  if (inet_pton(AF_INET6, host.c_str(), &v6) != 1) return "";
-  if (IN6_IS_ADDR_V4MAPPED(&v6)) return BytesOf(v6, sizeof v6 - sizeof v4, sizeof v4);
-  if (IN6_IS_ADDR_LOOPBACK(&v6)) return BytesOf(v6, 0, sizeof v6);
-  return BytesOf(v6, 0, kNetworkBytes);
-}
-
-}  // namespace
-
 void UnprovenCallers::Places::Add(const std::string& host, Caller caller) {
   std::set<Caller>& callers = by_host_[host];
   if (!callers.empty()) shares_.erase(Of(callers));
@@ -57,7 +30,7 @@ UnprovenCallers::Caller UnprovenCallers::Places::Last() const { return ~shares_.
 
 UnprovenCallers::Entered UnprovenCallers::Enter(std::string_view host) {
   const Caller caller = next_++;
-  std::string bytes = HostBytes(host);
+  std::string bytes = HostKey(host);
   const bool known = host.empty() || known_hosts_.contains(bytes);
   Places& places = PlacesFor(known);
   places.Add(bytes, caller);
@@ -77,7 +50,7 @@ void UnprovenCallers::Leave(Caller caller) {
 }
 
 void UnprovenCallers::Know(Rank rank, std::string_view host) {
-  std::string bytes = HostBytes(host);
+  std::string bytes = HostKey(host);
   if (bytes.empty()) return;
   std::string& before = host_of_[rank];
   if (before == bytes) return;

@@ -66,7 +66,8 @@ TEST_F(EtcdRefusals, OnlyThatThereIsNoSuchLeaseIsItsEnd) {
 }
 
 TEST_F(EtcdRefusals, WhatMayPassIsAskedAgainAndWhatIsForbiddenIsNot) {
-  leases_.says = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "etcdserver: too many requests");
+  leases_.says =
+      grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "etcdserver: too many requests");
   EXPECT_TRUE(absl::IsUnavailable(store_->Grant(Store::kMinTimeToLive, InTime()).status()));
   leases_.says = grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "etcdserver: permission denied");
   const absl::Status refused = store_->Grant(Store::kMinTimeToLive, InTime()).status();
