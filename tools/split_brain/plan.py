@@ -77,7 +77,7 @@ class Plan:
                 "--model=softmax", "--data=synthetic:train=512:test=200", "--batch=8",
                 f"--rounds={ROUNDS}", f"--log-every={LOG_EVERY}", "--eval-every=10",
                 f"--peer-timeout={PEER_TIMEOUT_S}s", f"--min-peer-timeout={MIN_PEER_TIMEOUT_S}s",
-                "--rendezvous-timeout=20s", "--log-level=info",
+                "--rendezvous-timeout=10s", "--log-level=info",
                 *(f"--chaos=slow:rank={slow}:factor={SLOW}" for slow in range(NODES)),
                 *([f"--checkpoint-every={CHECKPOINT_EVERY}"] if self.saves else []),
                 *(["--on-failure=shrink"] if shrinks else []),
