@@ -6,7 +6,7 @@ load("//tests/testing:cc_test.bzl", "cc_test", "test_cases")
 def _with_toolkit(values, otherwise = []):
     return select({"@cuda//:enabled": values, "//conditions:default": otherwise})
 
-def emulated_gpu_test(name, cases, deps, args = [], data = [], size = "small"):
+def emulated_gpu_test(name, cases, deps, args = [], data = [], size = "small", tags = []):
     """A test's cases with an emulated GPU (tests/emulated_cuda); a skip without the toolkit.
 
     Args:
@@ -16,6 +16,8 @@ def emulated_gpu_test(name, cases, deps, args = [], data = [], size = "small"):
       args: the test's.
       data: files for it.
       size: Bazel's.
+      tags: Bazel's. CI runs what has "emulated-gpu" among them under asan alone, which looks at
+        the same arithmetic.
     """
     kernels = name + "_kernels"
     emulated_kernels(name = kernels, testonly = True, tags = ["manual"], deps = deps)
@@ -25,6 +27,7 @@ def emulated_gpu_test(name, cases, deps, args = [], data = [], size = "small"):
         srcs = _with_toolkit([], ["//tests/testing:without_cuda_test.cc"]),
         args = args,
         data = _with_toolkit(data),
+        tags = tags,
         deps = _with_toolkit([kernels, cases]) + ["//tests/testing:gtest_main"],
     )
 
@@ -64,5 +67,6 @@ def cuda_test(name, deps, srcs = None, gpu = True, emulated = False, size = "sma
             name = name.rpartition("_")[0] + "_emulated_test",
             size = size,
             cases = cases,
+            tags = ["emulated-gpu"],
             deps = deps,
         )

@@ -19,6 +19,7 @@
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
 #include "tests/testing/registered_specs.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine::testing {
 namespace {
@@ -33,12 +34,18 @@ constexpr size_t kMaxAtRest = 4;
 // flight, of no more than seven neighbours.
 constexpr size_t kMaxScratch = 4, kMaxInFlight = 3 * 7;
 
-std::vector<std::string> Resilient() {
+bool Clips(std::string_view spec) { return spec.find("clip") != spec.npos; }
+bool HasServers(std::string_view spec) { return *WorkerCount(spec, 4) < 4; }
+// Neither a weighted mean (push-sum) nor one that something moves (momentum, clipping).
+bool KeepsTheMean(std::string_view spec) { return spec.starts_with("dpsgd") && !Clips(spec); }
+
+template <typename Predicate>
+auto ResilientSpecs(Predicate applies) {
   std::vector<std::string> specs;
   for (const std::string& spec : ExamplesOf(Algorithms())) {
-    if (IsResilient(spec)) specs.push_back(spec);
+    if (IsResilient(spec) && applies(spec)) specs.push_back(spec);
   }
-  return specs;
+  return ::testing::ValuesIn(specs);
 }
 
 class ResilientContract : public ::testing::TestWithParam<std::string> {
@@ -69,8 +76,7 @@ class ResilientContract : public ::testing::TestWithParam<std::string> {
     options.resilient = true;
     return options;
   }
-  static bool HasServers() { return *WorkerCount(GetParam(), 4) < 4; }
-  static bool SumsGradients() { return GetParam().starts_with("allreduce"); }
+  static bool HasServers() { return testing::HasServers(GetParam()); }
   static bool IsPushSum() { return GetParam().starts_with("sgp"); }
 
   // Runs to the end. Every `mean`-th step or so a node dies, so long as at most `most` are dead;
@@ -132,8 +138,18 @@ class ResilientContract : public ::testing::TestWithParam<std::string> {
   }
 };
 
+// Of some of them more is true.
+class ResilientNewcomers : public ResilientContract {};
+class ResilientMean : public ResilientContract {};
+class ResilientMeanWithoutRounds : public ResilientContract {};
+class ResilientCheckpoints : public ResilientContract {};
+class ResilientSteps : public ResilientContract {};
+class ResilientSharing : public ResilientContract {};
+class ResilientSums : public ResilientContract {};
+class ResilientServers : public ResilientContract {};
+
 TEST_P(ResilientContract, WithoutLossesNoBitChanges) {
-  for (uint64_t seed = 0; seed < kSeeds / 4; ++seed) {
+  for (const uint64_t seed : Seeds(kSeeds / 4)) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << options.topology);
@@ -150,8 +166,8 @@ TEST_P(ResilientContract, WithoutLossesNoBitChanges) {
 }
 
 TEST_P(ResilientContract, TheLivingComeToTheEnd) {
-  uint32_t views = 0;
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+  uint64_t views = 0;
+  for (const uint64_t seed : Seeds(kSeeds)) {
     KeyedRandom random(seed, Purpose::kTopology);
     const ClusterOptions options = Draw(random);
     SCOPED_TRACE(::testing::Message()
@@ -175,13 +191,12 @@ TEST_P(ResilientContract, TheLivingComeToTheEnd) {
               HasRounds(GetParam()) ? 0 : kRounds * *WorkerCount(GetParam(), options.nodes));
     views += cluster.view().epoch;
   }
-  EXPECT_GT(views, kSeeds);
+  EXPECT_GT(views, SeedCount(kSeeds) / 2);
 }
 
-TEST_P(ResilientContract, WhoComesBackComesToTheEndToo) {
-  if (!TakesNewcomers(GetParam())) GTEST_SKIP() << "nobody can come in";
-  uint32_t views = 0;
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+TEST_P(ResilientNewcomers, WhoComesBackComesToTheEndToo) {
+  uint64_t views = 0;
+  for (const uint64_t seed : Seeds(kSeeds)) {
     KeyedRandom random(seed, Purpose::kTopology);
     const ClusterOptions options = Draw(random);
     SCOPED_TRACE(::testing::Message()
@@ -200,16 +215,13 @@ TEST_P(ResilientContract, WhoComesBackComesToTheEndToo) {
     EXPECT_EQ(cluster.view().members, living);
     views += cluster.view().epoch;
   }
-  EXPECT_GT(views, 3 * kSeeds);
+  EXPECT_GT(views, SeedCount(kSeeds));
 }
 
 // With a rate of 0 rounds only average. From the round on from which the last view holds, the mean
 // of its members does not move.
-TEST_P(ResilientContract, TheMeanOfTheLivingIsKept) {
-  if (!GetParam().starts_with("dpsgd") || absl::StrContains(GetParam(), "clip")) {
-    GTEST_SKIP() << "keeps a weighted mean (push-sum), or moves it (momentum, clipping)";
-  }
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+TEST_P(ResilientMean, TheMeanOfTheLivingIsKept) {
+  for (const uint64_t seed : Seeds(kSeeds)) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.learning_rate = 0;
@@ -225,10 +237,9 @@ TEST_P(ResilientContract, TheMeanOfTheLivingIsKept) {
 }
 
 // Without rounds, of what its members begin it with, wherever each of them is then.
-TEST_P(ResilientContract, TheMeanOfTheLivingIsKeptWithoutRounds) {
-  if (HasRounds(GetParam()) || IsCentralized(GetParam())) GTEST_SKIP() << "has rounds, or servers";
-  uint32_t views = 0;
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+TEST_P(ResilientMeanWithoutRounds, TheMeanOfTheLivingIsKeptWithoutRounds) {
+  uint64_t views = 0;
+  for (const uint64_t seed : Seeds(kSeeds)) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.learning_rate = 0;
@@ -252,16 +263,15 @@ TEST_P(ResilientContract, TheMeanOfTheLivingIsKeptWithoutRounds) {
     EXPECT_NEAR(change, 0, 1e-5 * (1 << options.nodes));
     views += cluster.view().epoch;
   }
-  EXPECT_GT(views, kSeeds);
+  EXPECT_GT(views, SeedCount(kSeeds) / 2);
 }
 
 // What all keep between two views belongs together: nothing is on its way. So the mean over the
 // replicas is that of the beginning where nobody steps, every gradient of a worker is in the
 // weights of every server, and a run that begins with these states does what was left.
-TEST_P(ResilientContract, WhatAllHaveBetweenTwoViewsIsACheckpoint) {
-  if (HasRounds(GetParam())) GTEST_SKIP() << "saves after a round";
-  int taken = 0;
-  for (uint64_t seed = 0; seed < 2 * kSeeds; ++seed) {
+TEST_P(ResilientCheckpoints, WhatAllHaveBetweenTwoViewsIsACheckpoint) {
+  uint64_t taken = 0;
+  for (const uint64_t seed : Seeds(2 * kSeeds)) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.parameters = 4;
@@ -284,7 +294,7 @@ TEST_P(ResilientContract, WhatAllHaveBetweenTwoViewsIsACheckpoint) {
     }
     ASSERT_TRUE(cluster.Run(kRounds).ok());
     EXPECT_EQ(Steps(cluster, options.nodes), kRounds * workers);
-    if (step < at) continue;  // it was over before
+    if (step < at || cluster.view().epoch == 0) continue;  // it was over before
     ++taken;
     const std::vector<NodeState> saved = cluster.saved();
     Round done = 0;
@@ -309,15 +319,12 @@ TEST_P(ResilientContract, WhatAllHaveBetweenTwoViewsIsACheckpoint) {
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_EQ(Steps(rest, options.nodes), kRounds * workers);
   }
-  EXPECT_GT(taken, kSeeds / 2);
+  EXPECT_GT(taken, SeedCount(kSeeds) / 4);
 }
 
 // Nor do those who come in move it, at whatever they would have begun alone.
-TEST_P(ResilientContract, ANewcomerBeginsAtTheMean) {
-  if (!GetParam().starts_with("dpsgd") || absl::StrContains(GetParam(), "clip")) {
-    GTEST_SKIP() << "keeps a weighted mean (push-sum), or moves it (momentum, clipping)";
-  }
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+TEST_P(ResilientMean, ANewcomerBeginsAtTheMean) {
+  for (const uint64_t seed : Seeds(kSeeds)) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.parameters = 1 + static_cast<int64_t>(random.Below(20));
@@ -361,10 +368,8 @@ TEST_P(ResilientContract, ANewcomerBeginsAtTheMean) {
 
 // On a slope that is the same everywhere the mean goes down by a step in each round; not further
 // because some are lost.
-TEST_P(ResilientContract, TheLivingStepNoFurtherThanBefore) {
-  const bool averages = GetParam().starts_with("dpsgd") || IsPushSum();
-  if (!averages || absl::StrContains(GetParam(), "clip")) GTEST_SKIP() << "moves the mean itself";
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+TEST_P(ResilientSteps, TheLivingStepNoFurtherThanBefore) {
+  for (const uint64_t seed : Seeds(kSeeds)) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.topology = "ring";
@@ -388,9 +393,8 @@ TEST_P(ResilientContract, TheLivingStepNoFurtherThanBefore) {
 }
 
 // Replicas, where they are averaged exactly; and what an outer optimizer keeps.
-TEST_P(ResilientContract, WhatAllShareIsTheSame) {
-  if (!IsCentralized(GetParam()) || HasServers()) GTEST_SKIP() << "nodes differ";
-  for (uint64_t seed = 0; seed < kSeeds / 2; ++seed) {
+TEST_P(ResilientSharing, WhatAllShareIsTheSame) {
+  for (const uint64_t seed : Seeds(kSeeds / 2)) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.save_at = kRounds;
@@ -432,9 +436,8 @@ TEST_P(ResilientContract, WhatAllShareIsTheSame) {
 
 // The rounds from a view's first one on have the bits of a run of its members alone, which began
 // with the replicas that all had until then.
-TEST_P(ResilientContract, ASumIsDoneAgainAsIfTheDeadHadNeverBeenThere) {
-  if (!SumsGradients()) GTEST_SKIP() << "goes on without what is lost";
-  for (uint64_t seed = 0; seed < kSeeds / 2; ++seed) {
+TEST_P(ResilientSums, ASumIsDoneAgainAsIfTheDeadHadNeverBeenThere) {
+  for (const uint64_t seed : Seeds(kSeeds / 2)) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << options.nodes << " nodes");
@@ -474,10 +477,9 @@ TEST_P(ResilientContract, ASumIsDoneAgainAsIfTheDeadHadNeverBeenThere) {
 }
 
 // Likewise where servers step: from a view's first round on, along the mean of its workers alone.
-TEST_P(ResilientContract, ServersGoOnAsIfTheDeadHadNeverBeenThere) {
-  if (!HasServers() || !HasRounds(GetParam())) GTEST_SKIP() << "has no servers, or no rounds";
-  int compared = 0;
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+TEST_P(ResilientServers, ServersGoOnAsIfTheDeadHadNeverBeenThere) {
+  uint64_t compared = 0;
+  for (const uint64_t seed : Seeds(kSeeds)) {
     const auto run = [&](ClusterOptions* options, Round save_at) {
       KeyedRandom random(seed, Purpose::kTopology);
       *options = Draw(random);
@@ -509,10 +511,35 @@ TEST_P(ResilientContract, ServersGoOnAsIfTheDeadHadNeverBeenThere) {
     }
     ++compared;
   }
-  EXPECT_GT(compared, 20);
+  EXPECT_GT(compared, SeedCount(kSeeds) / 6);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ResilientContract, ::testing::ValuesIn(Resilient()), SpecTestName);
+INSTANTIATE_TEST_SUITE_P(All, ResilientContract, ResilientSpecs([](auto&) { return true; }),
+                         SpecTestName);
+INSTANTIATE_TEST_SUITE_P(All, ResilientNewcomers, ResilientSpecs(TakesNewcomers), SpecTestName);
+INSTANTIATE_TEST_SUITE_P(All, ResilientMean, ResilientSpecs(KeepsTheMean), SpecTestName);
+INSTANTIATE_TEST_SUITE_P(All, ResilientMeanWithoutRounds, ResilientSpecs([](auto& spec) {
+                           return !HasRounds(spec) && !IsCentralized(spec);
+                         }),
+                         SpecTestName);
+// The others save after a round.
+INSTANTIATE_TEST_SUITE_P(All, ResilientCheckpoints,
+                         ResilientSpecs([](auto& spec) { return !HasRounds(spec); }), SpecTestName);
+INSTANTIATE_TEST_SUITE_P(All, ResilientSteps, ResilientSpecs([](auto& spec) {
+                           return KeepsTheMean(spec) || (spec.starts_with("sgp") && !Clips(spec));
+                         }),
+                         SpecTestName);
+INSTANTIATE_TEST_SUITE_P(All, ResilientSharing, ResilientSpecs([](auto& spec) {
+                           return IsCentralized(spec) && !HasServers(spec);
+                         }),
+                         SpecTestName);
+INSTANTIATE_TEST_SUITE_P(All, ResilientSums,
+                         ResilientSpecs([](auto& spec) { return spec.starts_with("allreduce"); }),
+                         SpecTestName);
+INSTANTIATE_TEST_SUITE_P(All, ResilientServers, ResilientSpecs([](auto& spec) {
+                           return HasServers(spec) && HasRounds(spec);
+                         }),
+                         SpecTestName);
 
 }  // namespace
 }  // namespace grapevine::testing

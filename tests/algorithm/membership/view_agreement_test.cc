@@ -10,6 +10,7 @@
 #include <set>
 
 #include "random/keyed_random.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -144,7 +145,7 @@ TEST(ViewAgreementTest, RefusesAnswersThatNobodyAskedFor) {
 // order: every view that is agreed upon holds from a round that none of its members has begun
 // when it hears of it.
 TEST(ViewAgreementTest, NoMemberHasBegunTheRoundInWhichAViewBegins) {
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (const uint64_t seed : testing::Seeds(2000)) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     KeyedRandom random(seed, Purpose::kTopology);
     const auto n = static_cast<Member>(2 + random.Below(8));
@@ -410,7 +411,7 @@ TEST_F(ViewAgreementOfNewcomers, ALossOpensTheQuestionAnewForThemToo) {
 // hears of a view without a newcomer before it hears of one with it, no view begins in a round that
 // a veteran of it has begun, and in the end all who wait are in.
 TEST(ViewAgreementTest, WhoComesBackIsMissedByAllFirst) {
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
+  for (const uint64_t seed : testing::Seeds(1000)) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     KeyedRandom random(seed, Purpose::kTopology);
     const auto n = static_cast<Member>(2 + random.Below(5));

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +13,10 @@
 #include "tests/node/transport/random_traffic.h"
 #include "tests/node/transport/transport_harness.h"
 #include "tests/node/whole_node/process.h"
-#include "tests/node/whole_node/seed_variable.h"
 #include "tests/node/whole_node/simulated_network.h"
 #include "tests/node/whole_node/simulated_transport.h"
 #include "tests/node/whole_node/virtual_time.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine::testing {
 namespace {
@@ -81,11 +80,9 @@ class CutNetwork final : public TransportNetwork {
 };
 
 TEST(CutTraffic, EveryPostAndEverySendEndsOnceWhateverBreaks) {
-  const std::optional<uint64_t> only = SeedVariable("TEST_SEED");
-  const uint64_t first = only.value_or(1);
-  const uint64_t last = only ? first : SeedVariable("TEST_SEEDS").value_or(12);
   int cuts = 0, taken = 0, declined = 0, lost = 0;
-  for (uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
+  for (const uint64_t seed : Seeds(12)) {
+    if (HasFailure()) break;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     CutNetwork network(seed, 20 << seed % 5);
     RandomTraffic traffic(&network, kNodes, seed);
@@ -95,7 +92,7 @@ TEST(CutTraffic, EveryPostAndEverySendEndsOnceWhateverBreaks) {
     declined += traffic.declined();
     lost += traffic.lost();
   }
-  if (only) return;
+  if (OnlySeed()) return;
   EXPECT_GT(cuts, 0);
   EXPECT_GT(taken, 0);
   EXPECT_GT(declined, 0);

@@ -103,6 +103,21 @@ void SimulatedRun::Return(Rank rank) {
   processes_[rank]->Do([node = nodes_[rank].get()] { node->Start(); });
 }
 
+std::vector<const AveragedModel*> SimulatedRun::Averages() const {
+  std::vector<const AveragedModel*> averages;
+  for (const auto* nodes : {&old_nodes_, &nodes_}) {
+    for (const auto& node : *nodes) {
+      for (const AveragedModel& average : node->averages()) averages.push_back(&average);
+    }
+  }
+  return averages;
+}
+
+bool SimulatedRun::died() const {
+  const auto died = [](const auto& node) { return !node->ending() || !node->ending()->ok(); };
+  return std::ranges::any_of(old_nodes_, died) || std::ranges::any_of(nodes_, died);
+}
+
 bool SimulatedRun::survives(Rank rank) const {
   return nodes_[rank]->ending().has_value() || processes_[rank]->alive();
 }

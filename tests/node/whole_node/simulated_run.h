@@ -41,6 +41,10 @@ class SimulatedRun {
 
   // The latest of the rank.
   const SimulatedNode& node(Rank rank) const { return *nodes_[rank]; }
+  // What any process has evaluated, also those that others have taken the places of.
+  std::vector<const AveragedModel*> Averages() const;
+  // Whether a process was killed or ended with an error, also one whose place another has taken.
+  bool died() const;
   // Whether it was started and not killed.
   bool survives(Rank rank) const;
   // From the start to its end, its last work included.
