@@ -20,6 +20,7 @@ constexpr int64_t kAllRounds = std::numeric_limits<int64_t>::max();
 absl::StatusOr<InheritedRun> InheritRun(const std::string& run_directory, const Config& config) {
   InheritedRun run;
   RETURN_IF_ERROR(CreateFolders(run_directory));
+  RemoveAbandonedFiles(run_directory);
   std::error_code error;
   if (!std::filesystem::exists(ConfigPath(run_directory), error)) {
     RETURN_IF_ERROR(WriteOutputFile(ConfigPath(run_directory), ConfigFileText(config)));

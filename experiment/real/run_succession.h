@@ -24,7 +24,7 @@ struct InheritedRun {
   std::map<Rank, int64_t> bytes_sent;  // as the nodes' own files say
 };
 
-// Removes what a killed process has not written to its end, and writes the configuration where the
+// Removes what killed processes have not written to its end, and writes the configuration where the
 // directory has none. kInput or kOutput names the file.
 absl::StatusOr<InheritedRun> InheritRun(const std::string& run_directory, const Config& config);
 

@@ -4,15 +4,20 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <sstream>
 
 #include "base/status.h"
 #include "run/config/config_file.h"
 #include "run/records/output_file.h"
+#include "run/records/run_files.h"
+#include "system/file.h"
 
 namespace grapevine {
 namespace {
@@ -153,6 +158,57 @@ TEST_F(RunDirectoryTest, LosesOnlyItsOwnFilesWhenReplaced) {
   EXPECT_FALSE(fs::exists(config_.out() + "/node-3")) << "an empty folder of the run";
   EXPECT_FALSE(fs::exists(config_.out() + "/checkpoints/round-40"));
   EXPECT_EQ(ReadConfigFile(ConfigPath(config_.out()))->config.seed(), 8u);
+}
+
+// A process that is killed while it writes a file.
+void DieWriting(const std::string& path) {
+  const pid_t writer = fork();
+  ASSERT_GE(writer, 0);
+  if (writer == 0) {
+    const auto file = AtomicFile::Create(path);
+    _exit(file.ok() && (*file)->Append("half").ok() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(writer, &status, 0), writer);
+  ASSERT_EQ(status, 0) << path;
+}
+
+// By whoever opens the folder next, however; what others are writing there stays.
+TEST_F(RunDirectoryTest, IsRidOfWhatKilledProcessesWereWriting) {
+  ASSERT_TRUE(CreateRunDirectory(config_, now_).ok());
+  const std::string run = config_.out(), node = *CreateNodeDirectory(run, 3);
+  const auto living = AtomicFile::Create(ModelPath(run));
+  const auto living_of_node = AtomicFile::Create(ModelPath(node));
+  ASSERT_TRUE(living.ok() && living_of_node.ok());
+  Write(run + "/notes.tmp.4711", "somebody's");
+  const std::set<std::string> before = FilesBelow(run);
+  const std::vector<std::function<void()>> openers = {
+      [&] { EXPECT_TRUE(LockFolder(run, now_).ok()); },
+      [&] { EXPECT_TRUE(RemoveRunFiles(run).ok()); },
+  };
+  for (const auto& open : openers) {
+    DieWriting(ModelPath(run));
+    DieWriting(run + "/my-trace.json");
+    Write(run + "/summary.json.tmp.4711", "of an earlier version");
+    EXPECT_EQ(FilesBelow(run).size(), before.size() + 3);
+    open();
+    EXPECT_EQ(FilesBelow(run), before);
+  }
+  DieWriting(ModelPath(node));
+  Write(ModelPath(node) + ".tmp.1", "of an earlier version");
+  EXPECT_EQ(*CreateNodeDirectory(run, 3), node);
+  EXPECT_EQ(FilesBelow(run), before);
+  EXPECT_TRUE((*living)->Commit().ok());
+  EXPECT_TRUE((*living_of_node)->Commit().ok());
+}
+
+// Killed before there was anything else.
+TEST_F(RunDirectoryTest, MayBeAFolderWithAnUnfinishedConfiguration) {
+  fs::create_directories(config_.out());
+  DieWriting(ConfigPath(config_.out()));
+  EXPECT_TRUE(CheckRunDirectory(config_).ok());
+  ASSERT_TRUE(CreateRunDirectory(config_, now_).ok());
+  EXPECT_EQ(FilesBelow(config_.out()), std::set<std::string>{"config.textproto"});
 }
 
 // A link in the run's folder leads to what is not the run's.
