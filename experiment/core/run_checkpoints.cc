@@ -116,12 +116,9 @@ absl::Status CheckSameExperiment(const CheckpointManifest& manifest, const Exper
       absl::StrJoin(changes, ", "), "; drop or restore what has changed, or begin another run"));
 }
 
-// A run that has results has done all its rounds, and its last checkpoint says so. Without, they
-// are made by doing the last rounds again.
+// Results that are missing are made by doing the last rounds again.
 absl::StatusOr<Checkpoint> FindToGoOn(const std::string& path, Round rounds) {
-  std::error_code error;
-  const bool has_results = std::filesystem::exists(SummaryPath(RunOf(path)), error);
-  return has_results ? FindCheckpoint(path) : FindCheckpoint(path, /*before=*/rounds);
+  return HasResults(RunOf(path)) ? FindCheckpoint(path) : FindCheckpoint(path, /*before=*/rounds);
 }
 
 }  // namespace
@@ -205,6 +202,7 @@ std::optional<Round> RoundToGoOnAfter(const std::string& run, Round rounds,
   const Failure failure = FailureOf(why);
   // The same would happen again.
   if (why.ok() || failure == Failure::kUsage || failure == Failure::kDiverged) return std::nullopt;
+  if (HasResults(run)) return std::nullopt;
   const absl::StatusOr<Checkpoint> last = FindToGoOn(run, rounds);
   if (!last.ok() || last->manifest.round() >= rounds) return std::nullopt;
   return last->manifest.round();
@@ -250,7 +248,8 @@ void NoteSettled(const RunHorizon& horizon, std::vector<RunSoFar::Settled>* sett
 absl::Status Over(const std::string& resumed, const std::string& run, const std::string& why) {
   return UsageError(absl::StrCat(
       "--resume=", resumed, ": the run is over: ", why, "; its results are in ", run,
-      "; to do its last rounds again, --resume an earlier one of ", run, "/checkpoints"));
+      "; to do its last rounds again, --resume an earlier one of ", run,
+      "/checkpoints; to train on, begin another run with --init-from=", ModelPath(run)));
 }
 
 std::string TargetMet(const Experiment& experiment, Round round) {
@@ -258,13 +257,14 @@ std::string TargetMet(const Experiment& experiment, Round round) {
                       " by round ", round);
 }
 
-// Such a run has its last checkpoint before it met its target. Who names one means to do the rest
-// again.
+std::string AllDone(Round rounds) { return absl::StrCat("all its ", rounds, " rounds are done"); }
+
+// A run that has results is over, wherever its last checkpoint is. Who names one means to do the
+// rest again; and where programs say when a run ends, others may take it further.
 absl::Status CheckNotOverSince(const Experiment& experiment, const std::string& run,
                                const RunHorizon& horizon) {
   const std::string& resumed = experiment.config().resume();
-  std::error_code error;
-  if (RunOf(resumed) != resumed || !std::filesystem::exists(SummaryPath(run), error)) {
+  if (RunOf(resumed) != resumed || experiment.plan().open_ended || !HasResults(run)) {
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const std::vector<RunMetrics> measured,
@@ -273,7 +273,7 @@ absl::Status CheckNotOverSince(const Experiment& experiment, const std::string& 
     if (!horizon.Met(metrics.test_accuracy)) continue;
     return Over(resumed, run, TargetMet(experiment, metrics.round));
   }
-  return absl::OkStatus();
+  return Over(resumed, run, AllDone(measured.empty() ? 0 : measured.back().round));
 }
 
 absl::Status CheckNotOver(const Experiment& experiment, const std::string& run,
@@ -282,7 +282,7 @@ absl::Status CheckNotOver(const Experiment& experiment, const std::string& run,
   const Round round = checkpoint.manifest.round();
   if (horizon.reached()) return Over(checkpoint.path, run, TargetMet(experiment, round));
   if (round < course.plan().rounds) return CheckNotOverSince(experiment, run, horizon);
-  return Over(checkpoint.path, run, absl::StrCat("all its ", round, " rounds are done"));
+  return Over(checkpoint.path, run, AllDone(round));
 }
 
 }  // namespace

@@ -612,9 +612,10 @@ void NodeRun::OnPart(Rank rank, const control::SavedPart& part) {
   if (!status.ok()) session_->Interrupt(std::move(status));
 }
 
-// Later checkpoints go before the lines that they rely on, which all nodes cut.
+// Results and later checkpoints go before the lines that they rely on, which all nodes cut.
 absl::Status NodeRun::OnGathered() {
   if (!resumed_) return absl::OkStatus();
+  RETURN_IF_ERROR(RemoveResults(options_.run_directory));
   return InvalidateCheckpointsAfter(options_.run_directory, resumed_->round());
 }
 
@@ -637,6 +638,7 @@ absl::Status NodeRun::OnResumed(const control::Resumed& resumed) {
   }
   if (coordinates_) return ContinueFiles();
   // On a disk of its own, of the time when this node had rank 0's role.
+  if (HasResults(options_.run_directory)) RETURN_IF_ERROR(RemoveResults(options_.run_directory));
   if (!HasCheckpoints(options_.run_directory)) return absl::OkStatus();
   return InvalidateCheckpointsAfter(options_.run_directory, begin_);
 }
@@ -701,6 +703,7 @@ absl::StatusOr<std::string> NodeRun::ContinueNodeFolder() {
 
 absl::StatusOr<std::string> NodeRun::NodeFolder() {
   const Config& config = experiment_->config();
+  RemoveAbandonedFiles(options_.run_directory);  // on a disk of its own nobody else does
   if (joined_) return ContinueNodeFolder();
   if (!config.has_resume()) {
     return PrepareNodeDirectory(options_.run_directory, options_.rank, config.overwrite());

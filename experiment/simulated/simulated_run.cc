@@ -236,6 +236,7 @@ absl::Status SimulatedRun::ContinueFiles() {
     RETURN_IF_ERROR(ReadNodePart(*resumed_, rank).status());
   }
   // They go before the lines that they rely on.
+  RETURN_IF_ERROR(RemoveResults(options_.run_directory));
   RETURN_IF_ERROR(RemoveCheckpointsAfter(options_.run_directory, begin()));
   if (!restores()) {
     RETURN_IF_ERROR(ChangeNodesOf(options_.run_directory, *resumed_, *experiment_));

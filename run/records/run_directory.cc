@@ -285,6 +285,20 @@ absl::StatusOr<Record> ReadRecord(const std::string& path,
 
 }  // namespace
 
+bool HasResults(const std::string& run) {
+  std::error_code error;
+  return fs::exists(SummaryPath(run), error);
+}
+
+absl::Status RemoveResults(const std::string& run) {
+  for (const std::string& path : {SummaryPath(run), StatisticsPath(run)}) {
+    std::error_code error;
+    fs::remove(path, error);
+    if (error) return OutputFolderError(error, "remove", path);
+  }
+  return AsOutputStatus(SyncFolder(run));
+}
+
 absl::StatusOr<Summary> ReadSummary(const std::string& run) {
   return ReadRecord(SummaryPath(run), &SummaryFromJson);
 }

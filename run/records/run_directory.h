@@ -132,6 +132,12 @@ std::string StatisticsPath(const std::string& run);
 std::string TracePath(const std::string& run);
 std::string ModelPath(const std::string& folder);  // of a run (the averaged one) or of a node
 
+// Whether a run has come to its end there.
+bool HasResults(const std::string& run);
+// Before such a run goes on from an earlier round, first of all: on the disk, too, there is never a
+// summary of later rounds than metrics.jsonl has.
+absl::Status RemoveResults(const std::string& run);
+
 // Errors are kInput and name the file.
 absl::StatusOr<Summary> ReadSummary(const std::string& run);
 // Absent if there is no such file: of a real run, or one that has not ended.

@@ -119,6 +119,7 @@ absl::Status RemoveEntry(const fs::path& entry) {
 }  // namespace
 
 absl::Status RemoveRunFiles(const std::string& run) {
+  RETURN_IF_ERROR(RemoveResults(run));
   RemoveAbandonedFiles(run);
   ASSIGN_OR_RETURN(const std::vector<fs::path> entries, EntriesOf(run));
   for (const fs::path& entry : entries) RETURN_IF_ERROR(RemoveEntry(entry));
@@ -148,7 +149,8 @@ bool IsUnfinished(std::string_view name) {
   if (tmp == std::string_view::npos) return false;
   const std::string_view target = name.substr(0, tmp), writer = name.substr(tmp + kTmp.size());
   if (writer.size() == kRandom && std::ranges::all_of(writer, IsLowerHex)) return true;
-  // With the number of the writer's process, as earlier versions named them.
+  // With the number of the writer's process, as earlier versions named them; somebody's
+  // notes.tmp.1 may be there, too.
   const bool is_own =
       IsRuns(target) || IsNodes(target) || IsCheckpoints(target) || target == kConfigFile;
   return is_own && !writer.empty() && std::ranges::all_of(writer, IsDigit);

@@ -230,6 +230,33 @@ TEST(RealRuns, FailIfTheirLastCheckpointDoes) {
   EXPECT_FALSE(std::filesystem::exists(folder.File("summary.json")));
 }
 
+// Whatever is killed when, no results are of later rounds than the metrics.
+TEST(RealRuns, ThatGoOnHaveNoResultsBeforeTheyEnd) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(Train(folder.path(), {}).ok());
+  // The first thing that keeps it from going on is behind the removal.
+  const std::string manifest = CheckpointPath(folder.path(), 8) + "/manifest.textproto";
+  std::filesystem::remove(manifest);
+  std::filesystem::create_directories(manifest + "/cannot-be-removed");
+  const auto stopped = Train(folder.path(), {{"resume", CheckpointPath(folder.path(), 6)}});
+  EXPECT_EQ(FailureOf(stopped.status()), Failure::kOutput) << stopped.status();
+  EXPECT_FALSE(HasResults(folder.path()));
+  std::filesystem::remove_all(manifest);
+  const auto resumed = Train(folder.path(), {{"resume", folder.path()}});
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->rounds, 9);
+  EXPECT_TRUE(HasResults(folder.path()));
+}
+
+TEST(RealRuns, ThatAreOverAreRefusedWhereverTheirLastCheckpointIs) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(Train(folder.path(), {}).ok());
+  ASSERT_EQ(FindCheckpoint(folder.path())->manifest.round(), 8);
+  const auto again = Train(folder.path(), {{"resume", folder.path()}});
+  EXPECT_EQ(FailureOf(again.status()), Failure::kUsage);
+  EXPECT_THAT(std::string(again.status().message()), HasSubstr("all its 9 rounds are done"));
+}
+
 TEST(RealRuns, ThatAreOverAreRefused) {
   const ScratchFolder folder;
   ASSERT_TRUE(Train(folder.path(), {{"rounds", "8"}}).ok());

@@ -270,6 +270,8 @@ TEST(SimulatedCheckpoints, AnOlderOneThatIsGoneBackToIsTheLastOne) {
   const Settings older{{"resume", back + "/checkpoints/round-6"}, {"checkpoint_every", "100"}};
   EXPECT_EQ(FailureOf(RunIn(back, older, 7).status()), Failure::kInterrupted);
   EXPECT_EQ(FindCheckpoint(back)->manifest.round(), 6);
+  EXPECT_FALSE(HasResults(back)) << "of rounds that its metrics do not have";
+  EXPECT_FALSE(std::filesystem::exists(back + "/statistics.json"));
   const auto resumed = RunIn(back, {{"resume", back}});
   ASSERT_TRUE(resumed.ok()) << resumed.status();
   ExpectSameRun(back, whole);
@@ -305,6 +307,25 @@ TEST(SimulatedCheckpoints, OfARunThatIsOverAreRefused) {
   EXPECT_EQ(FailureOf(done), Failure::kUsage);
   EXPECT_THAT(std::string(done.message()),
               HasSubstr("/round-8: the run is over: all its 8 rounds are done"));
+
+  // Its last checkpoint is of round 8.
+  const std::string longer = folder.File("longer");
+  ASSERT_TRUE(RunIn(longer, {}).ok());
+  const std::string results = FileText(longer + "/summary.json");
+  for (const char* nodes : {"4", "3"}) {
+    Settings again{{"resume", longer}, {"nodes", nodes}};
+    if (again["nodes"] == "3") again["planned_nodes"] = "4";
+    const absl::Status ended = RunIn(longer, again).status();
+    EXPECT_EQ(FailureOf(ended), Failure::kUsage) << ended;
+    EXPECT_THAT(
+        std::string(ended.message()),
+        AllOf(HasSubstr("--resume=" + longer + ": the run is over: all its 9 rounds are done"),
+              HasSubstr("--resume an earlier one of " + longer + "/checkpoints"),
+              HasSubstr("--init-from=" + longer + "/model.safetensors")));
+  }
+  EXPECT_EQ(FileText(longer + "/summary.json"), results);
+  const absl::Status late = InterruptedError("interrupted");
+  EXPECT_FALSE(RoundToGoOnAfter(longer, kRounds, late)) << "there is nothing left to do";
 
   const Settings target{{"target_accuracy", "1"}};
   EXPECT_FALSE(RunIn(met, target, 7).ok());
@@ -409,7 +430,7 @@ TEST(SimulatedCheckpoints, ThatAreDamagedEndTheRunBeforeItBegins) {
   std::string bytes = FileText(part);
   bytes.back() ^= 1;
   std::ofstream(part, std::ios::binary) << bytes;
-  const auto resumed = RunIn(folder.path(), {{"resume", folder.path()}});
+  const auto resumed = RunIn(folder.path(), {{"resume", CheckpointPath(folder.path(), 8)}});
   EXPECT_EQ(FailureOf(resumed.status()), Failure::kInput);
   EXPECT_THAT(std::string(resumed.status().message()), HasSubstr("node-2.safetensors"));
 }
@@ -423,6 +444,7 @@ TEST(SimulatedCheckpoints, ThatAreDamagedLeaveTheLaterOnesAlone) {
   EXPECT_EQ(FailureOf(RunIn(folder.path(), {{"resume", older}}).status()), Failure::kInput);
   EXPECT_EQ(FindCheckpoint(folder.path())->manifest.round(), 8);
   EXPECT_EQ(FileText(folder.File("metrics.jsonl")), before);
+  EXPECT_TRUE(HasResults(folder.path()));
 }
 
 }  // namespace

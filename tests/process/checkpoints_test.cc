@@ -462,6 +462,40 @@ TEST(Checkpoints, ARunThatIsInterruptedSaysHowItGoesOn) {
   EXPECT_THAT(same.output, HasSubstr("--resume=" + run));
 }
 
+// Its last checkpoint is not of its last round: to go on from there is to do rounds again, and that
+// has to be asked for. What is killed then has no results of rounds that it has not done.
+TEST(Checkpoints, ARunThatHasResultsIsOver) {
+  const ScratchFolder folder;
+  const std::string whole = folder.File("whole"), run = folder.File("run");
+  for (const std::string& out : {whole, run}) {
+    const Ended ended = RunGrapevine(Checkpointed(out, 3000, "700"));
+    ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  }
+  ASSERT_EQ(LastRound(run), 2800);
+  const Ended again = RunGrapevine({"train", "--resume=" + run});
+  EXPECT_EQ(again.exit_code, kUsage) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("--resume=" + run +
+                                      ": the run is over: all its 3000 rounds are done; its "
+                                      "results are in " +
+                                      run));
+  EXPECT_TRUE(std::filesystem::exists(run + "/summary.json"));
+  {
+    GrapevineProcess process({"train", "--resume=" + run + "/checkpoints/round-2100"});
+    ASSERT_TRUE(Eventually([&] { return !std::filesystem::exists(run + "/summary.json"); }))
+        << process.output();
+    for (const pid_t pid : process.Alive()) kill(pid, SIGKILL);
+    process.Await();
+    ASSERT_TRUE(process.AwaitNobody());
+  }
+  EXPECT_FALSE(std::filesystem::exists(run + "/summary.json"));
+  const Ended resumed = RunGrapevine({"train", "--resume=" + run});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.output;
+  for (const char* file : {"/model.safetensors", "/node-2/model.safetensors"}) {
+    EXPECT_TRUE(FileText(run + file) == FileText(whole + file)) << file;
+  }
+  EXPECT_EQ(SummaryOf(run).at("rounds"), 3000);
+}
+
 TEST(Checkpoints, AFolderThatIsNoRunIsRefused) {
   const ScratchFolder folder;
   for (const std::string& path : {folder.File("nothing"), folder.path()}) {
