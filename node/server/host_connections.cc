@@ -25,7 +25,8 @@ bool HostConnections::Admit(int connection, const sockaddr_storage& from) {
   // Looked at rarely, lest each caller cost a look at all of its host.
   if (open.size() >= share_ || open.size() == open.capacity()) {
     std::erase_if(open, [](const Connection& known) { return !IsOpen(known); });
-    std::erase_if(of_, [&](const auto& entry) { return entry.second.empty() && &entry.second != &open; });
+    std::erase_if(
+        of_, [&](const auto& entry) { return entry.second.empty() && &entry.second != &open; });
   }
   if (open.size() >= share_) return false;
   open.push_back({connection, CookieOf(connection)});

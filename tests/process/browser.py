@@ -5,11 +5,28 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import time
 
 CHROMIUM = shutil.which("chromium")
-PATIENCE = 60  # seconds, on a busy machine
+PATIENCE = 60 * float(os.environ.get("TEST_SLOWNESS", "1"))  # seconds, on a busy machine
+
+
+def living_processes(session):
+    """The processes of a session that are not zombies."""
+    living = []
+    for folder in os.listdir("/proc"):
+        if not folder.isdigit():
+            continue
+        try:
+            with open(f"/proc/{folder}/stat", encoding="utf-8", errors="replace") as file:
+                state, _, _, its_session = file.read().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue  # it has ended meanwhile
+        if int(its_session) == session and state != "Z":
+            living.append(int(folder))
+    return living
 
 
 class Browser:
@@ -28,9 +45,9 @@ class Browser:
         self.log = open(os.path.join(folder, "chromium.log"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-             "--remote-debugging-pipe", f"--user-data-dir={folder}/profile", "about:blank"],
+             "--disable-crash-reporter", "--remote-debugging-pipe", f"--user-data-dir={folder}/profile", "about:blank"],
             preexec_fn=connect, close_fds=False, stdin=subprocess.DEVNULL, stdout=self.log,
-            stderr=self.log, env=dict(os.environ, HOME=str(folder)))
+            stderr=self.log, start_new_session=True, env=dict(os.environ, HOME=str(folder)))
         os.close(its_input)
         os.close(its_output)
         self.reader, self.writer = from_browser, to_browser
@@ -46,7 +63,18 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def close(self):
-        self.process.kill()
+        """Until none of its processes is left, to write into the folder."""
+        deadline = time.monotonic() + PATIENCE
+        while living := living_processes(self.process.pid):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"of Chromium there are still the processes {living}")
+            for process in living:
+                try:
+                    os.kill(process, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            self.process.poll()
+            time.sleep(0.005)
         self.process.wait()
         os.close(self.reader)
         os.close(self.writer)

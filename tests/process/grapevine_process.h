@@ -15,11 +15,12 @@
 #include <vector>
 
 #include "system/file_descriptor.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine::testing {
 
-// Enough for a machine that is busy with other tests.
-inline constexpr std::chrono::seconds kPatience{60};
+// Enough for a machine that is busy with other tests; more where TEST_SLOWNESS says so.
+inline const std::chrono::seconds kPatience{60 * Slowness()};
 
 // Polls until `condition` holds; false once `patience` is over.
 bool Eventually(const std::function<bool()>& condition, std::chrono::seconds patience = kPatience);

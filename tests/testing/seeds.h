@@ -10,14 +10,14 @@
 #ifndef GRAPEVINE_TESTS_TESTING_SEEDS_H_
 #define GRAPEVINE_TESTS_TESTING_SEEDS_H_
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <ranges>
 #include <string>
-
-#include <gtest/gtest.h>
 
 namespace grapevine::testing {
 

@@ -48,6 +48,21 @@ class CountTestsTest(unittest.TestCase):
         code, lines = self.count([self.result("t", PASSED + PASSED + SKIPPED), SUCCESS])
         self.assertEqual((code, lines), (0, ["2 passed, 0 failed, 1 skipped"]))
 
+    def test_a_program_that_is_missing_is_to_be_named(self):
+        missing = ('<testcase name="d" result="skipped"><skipped message="x.cc:7&#x0A;etcd is not installed"/>'
+                   '</testcase>')
+        other = '<testcase name="e" result="skipped"><skipped message="x.cc:7&#x0A;there is a GPU"/></testcase>'
+        events = [self.result("t", PASSED + missing + other), SUCCESS]
+        for without, expected in ((None, (0, ["1 passed, 0 failed, 2 skipped"])),
+                                  ("slurm etcd", (0, ["1 passed, 0 failed, 2 skipped"])),
+                                  ("", (1, ["d: x.cc:7 etcd is not installed (GRAPEVINE_TEST_WITHOUT does not"
+                                            " name it)", "1 passed, 1 failed, 1 skipped"]))):
+            os.environ.pop("GRAPEVINE_TEST_WITHOUT", None)
+            if without is not None:
+                os.environ["GRAPEVINE_TEST_WITHOUT"] = without
+            self.assertEqual(self.count(events), expected)
+        os.environ.pop("GRAPEVINE_TEST_WITHOUT")
+
     def test_a_failed_case_fails(self):
         events = [self.result("t", PASSED + FAILED, "FAILED"), {"finished": {"exitCode": {"name": "TESTS_FAILED"}}}]
         self.assertEqual(self.count(events), (1, ["1 passed, 1 failed"]))
