@@ -264,15 +264,14 @@ std::string AllDone(Round rounds) { return absl::StrCat("all its ", rounds, " ro
 absl::Status CheckNotOverSince(const Experiment& experiment, const std::string& run,
                                const RunHorizon& horizon) {
   const std::string& resumed = experiment.config().resume();
-  if (RunOf(resumed) != resumed || experiment.plan().open_ended || !HasResults(run)) {
-    return absl::OkStatus();
-  }
+  if (RunOf(resumed) != resumed || !HasResults(run)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::vector<RunMetrics> measured,
                    MeasuredUntil(run, std::numeric_limits<Round>::max()));
   for (const RunMetrics& metrics : measured) {
     if (!horizon.Met(metrics.test_accuracy)) continue;
     return Over(resumed, run, TargetMet(experiment, metrics.round));
   }
+  if (experiment.plan().open_ended) return absl::OkStatus();
   return Over(resumed, run, AllDone(measured.empty() ? 0 : measured.back().round));
 }
 
