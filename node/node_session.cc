@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "node/control/control_protocol.h"
 #include "node/discovery/discovery.h"
+#include "node/discovery/role_lease.h"
 #include "node/identity/host_address.h"
 #include "node/node_report.h"
 #include "node/server/grpc_credentials.h"
@@ -169,16 +170,27 @@ std::unique_ptr<GrpcCoordinatorService> NodeSession::MakeCoordinator(
     std::optional<SuccessionOptions> succession) {
   return std::make_unique<GrpcCoordinatorService>(
       Coordination(std::move(succession)),
-      GrpcCoordinatorService::Sinks{.on_metrics = callbacks_.on_metrics,
-                                    .on_notice = callbacks_.on_notice,
-                                    .on_all_done = [this] { OnAllDone(); },
-                                    .on_part = callbacks_.on_part,
-                                    .on_gathered = callbacks_.on_gathered,
-                                    .on_lost = callbacks_.on_lost,
-                                    .on_newcomer = callbacks_.on_newcomer,
-                                    .on_called = callbacks_.on_called,
-                                    .on_standing = callbacks_.on_standing},
+      GrpcCoordinatorService::Sinks{
+          .on_metrics = callbacks_.on_metrics,
+          .on_notice = callbacks_.on_notice,
+          .on_all_done = [this] { OnAllDone(); },
+          .on_part = callbacks_.on_part,
+          .on_gathered = callbacks_.on_gathered,
+          .on_lost = callbacks_.on_lost,
+          .on_newcomer = callbacks_.on_newcomer,
+          .on_called = callbacks_.on_called,
+          .is_certain = [lease = lease()] { return lease == nullptr || lease->Check().ok(); },
+          .on_standing = callbacks_.on_standing},
       options_.token, options_.credentials.names());
+}
+
+Discovery* NodeSession::Place() const {
+  return options_.discovery != nullptr ? options_.discovery.get() : options_.role.get();
+}
+
+RoleLease* NodeSession::lease() const {
+  Discovery* const place = Place();
+  return place == nullptr ? nullptr : place->lease();
 }
 
 MovingRole* NodeSession::role() const {
@@ -186,14 +198,15 @@ MovingRole* NodeSession::role() const {
 }
 
 absl::Status NodeSession::Announce() {
-  Discovery* const place =
-      options_.discovery != nullptr ? options_.discovery.get() : options_.role.get();
+  Discovery* const place = Place();
   if (place == nullptr) return absl::OkStatus();
-  if (role() != nullptr) {
-    role()->OnSuperseded([this](const absl::Status& why) { Interrupt(why); });
+  if (lease() != nullptr) {
+    lease()->OnSuperseded([this](const absl::Status& why) { Interrupt(why); });
   }
-  return place->Announce({.run_id = options_.run_id, .advertised = advertised_},
-                         rendezvous_deadline_, [this] { return Ended(); });
+  RETURN_IF_ERROR(place->Announce({.run_id = options_.run_id, .advertised = advertised_},
+                                  rendezvous_deadline_, [this] { return Ended(); }));
+  coordinator_->OnCertain();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<FoundCoordinator> NodeSession::FindCoordinator() {
@@ -499,7 +512,7 @@ void NodeSession::GoOnWith(const MovingRole::Holder& holder, const absl::Status&
 
 absl::Status NodeSession::TakeRole() {
   LOG(WARNING) << "rank " << options_.rank << " takes over the role of rank " << Holder();
-  role()->OnSuperseded([this](const absl::Status& why) { Interrupt(why); });
+  lease()->OnSuperseded([this](const absl::Status& why) { Interrupt(why); });
   RETURN_IF_ERROR(callbacks_.on_role());
   SuccessionOptions succession;
   {
@@ -546,9 +559,21 @@ absl::Status NodeSession::Tell(control::Report last) {
 // that has them.
 absl::Status NodeSession::Conclude() {
   RETURN_IF_ERROR(callbacks_.on_all_done());
+  RETURN_IF_ERROR(AwaitTenure());
   if (absl::Status ended = Ended(); !ended.ok()) return ended;  // meanwhile
   coordinator_->Finish();
   return absl::OkStatus();
+}
+
+absl::Status NodeSession::AwaitTenure() {
+  constexpr std::chrono::milliseconds kSlice{250};  // between two looks whether the run has ended
+  if (lease() == nullptr) return absl::OkStatus();
+  const Clock::time_point deadline = Clock::now() + options_.rendezvous_timeout;
+  absl::Status held = lease()->Check();
+  while (!held.ok() && Ended().ok() && Clock::now() < deadline) {
+    held = lease()->Await(std::min(deadline, Clock::now() + kSlice));
+  }
+  return held;
 }
 
 // The silence or death of the coordinator's node ends this wait through on_abort, unless the role
@@ -666,8 +691,8 @@ void NodeSession::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
 
 void NodeSession::TearDown() {
   StopSeeking();
-  if (coordinator_ && control_ && role() != nullptr) {
-    role()->OnSuperseded({});
+  if (lease() != nullptr) lease()->OnSuperseded({});
+  if (coordinator_ && control_ && role() != nullptr && lease()->Check().ok()) {
     // Who is away now may come too late to hear it from this node.
     if (const auto ended = coordinator_->Ended()) role()->EndRun(RunId(), *ended);
   }

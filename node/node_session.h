@@ -234,6 +234,9 @@ class NodeSession {
   absl::Status SayDone();
   // Whoever has the role: once all are done, writes the results and announces the end.
   absl::Status Conclude();
+  // Until this node has its role for certain: no more than rendezvous_timeout, nor once the run has
+  // ended otherwise.
+  absl::Status AwaitTenure();
   absl::Status AwaitEnd();
   CoordinatorOptions Coordination(std::optional<SuccessionOptions> succession) const;
   std::unique_ptr<GrpcCoordinatorService> MakeCoordinator(
@@ -252,6 +255,10 @@ class NodeSession {
   absl::Status TakeRole();
   void StopSeeking();
   MovingRole* role() const;
+  // Where rank 0 is announced; null: nowhere.
+  Discovery* Place() const;
+  // By which it acts for the run; null: by none.
+  RoleLease* lease() const;
   // Who had the role last, as far as this node knows.
   Rank Holder() const;
   // Whether this node begins the run, as its first coordinator.

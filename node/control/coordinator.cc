@@ -170,12 +170,13 @@ void Coordinator::OnLeft(SessionId session, SteadyTime now) {
 void Coordinator::OnGone(Rank rank, std::string_view how, SteadyTime now) {
   Advance(now);
   if (!absent_.contains(rank)) return;
+  if (phase_ == Phase::kRunning && Defers()) return tenure_.Keep(rank, std::string(how));
   absent_.erase(rank);
   if (phase_ == Phase::kRunning) Lose(rank, Failure::kPeerLost, Died(rank, how));
   Erase(rank);
   if (!succession_) return;
   succession_->OnGone(rank);
-  TakeOverIfComplete();
+  BeginIfComplete();
 }
 
 std::string Coordinator::Died(Rank rank, std::string_view how) const {
@@ -188,19 +189,43 @@ std::string Coordinator::Died(Rank rank, std::string_view how) const {
                       "; its own output or its host's log says why");
 }
 
+void Coordinator::OnTenure(bool certain, SteadyTime now) {
+  if (!tenure_.Set(certain, now)) return;
+  for (const auto& [rank, how] : tenure_.TakeGone()) OnGone(rank, how, now);
+  if (phase_ == Phase::kGathering) BeginIfComplete();
+  if (phase_ == Phase::kRunning && agreement_) TellDecrees();
+}
+
 void Coordinator::OnTick(SteadyTime now) {
   Advance(now);
   CallForCheckpoints();
   if (phase_ == Phase::kGathering) JudgeGathering();
+  if (phase_ == Phase::kRunning) Defers() ? JudgeTenure() : JudgeRunning();
+  CountRefusals();
+  if (phase_ != Phase::kGathering && phase_ != Phase::kRunning) return;
+  for (auto& [rank, member] : members_) SendBeat(member);
+}
+
+void Coordinator::JudgeRunning() {
   if (phase_ == Phase::kRunning) JudgeShortage();
   if (phase_ == Phase::kRunning) JudgeSilence();
   if (phase_ == Phase::kRunning) JudgeBacklog();
   if (phase_ == Phase::kRunning) JudgeAccusation();
   if (phase_ == Phase::kRunning) JudgeStuck();
   if (phase_ == Phase::kRunning) JudgeSlow();
-  CountRefusals();
-  if (phase_ != Phase::kGathering && phase_ != Phase::kRunning) return;
-  for (auto& [rank, member] : members_) SendBeat(member);
+}
+
+void Coordinator::JudgeTenure() {
+  const bool undecided = tenure_.keeps_any() || !accusations_.empty() || vitals_.Silent(now_) ||
+                         (agreement_ && !agreement_->agreed());
+  const nanoseconds uncertain = tenure_.Uncertain(now_);
+  if (!undecided || uncertain < options_.rendezvous_timeout) return;
+  LoseSelf(Failure::kPeerLost,
+           absl::StrCat(Self(), " could not say who is still in the run: for ",
+                        HumanSeconds(uncertain), ", longer than ",
+                        FlagWithTime("--rendezvous-timeout", options_.rendezvous_timeout),
+                        ", it has not been certain that it still has the role of rank 0 (its log "
+                        "says which store is away)"));
 }
 
 void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
@@ -407,9 +432,7 @@ void Coordinator::Join(SessionId session, const control::Registration& registrat
   members_[registration.rank()] = std::move(member);
   vitals_.Begin(registration.rank(), registration.address(), now_);
   ranks_[session] = registration.rank();
-  if (phase_ != Phase::kGathering) return;
-  if (succession_) return TakeOverIfComplete();
-  if (static_cast<Rank>(members_.size()) == world_size()) StartRun();
+  if (phase_ == Phase::kGathering) BeginIfComplete();
 }
 
 void Coordinator::Succeed(SessionId session, const control::Registration& registration) {
@@ -423,8 +446,10 @@ void Coordinator::Succeed(SessionId session, const control::Registration& regist
   Join(session, registration);
 }
 
-void Coordinator::TakeOverIfComplete() {
-  if (succession_->complete()) TakeOver();
+void Coordinator::BeginIfComplete() {
+  if (!tenure_.certain()) return;
+  if (succession_) return succession_->complete() ? TakeOver() : void();
+  if (static_cast<Rank>(members_.size()) == world_size()) StartRun();
 }
 
 void Coordinator::TakeOver() {
@@ -732,6 +757,7 @@ void Coordinator::PromiseForThoseWhoAreDone() {
 }
 
 void Coordinator::TellDecrees() {
+  if (Defers()) return;
   while (const std::optional<ViewAgreement::Decree> decree = agreement_->Take()) {
     if (const auto* prepare = std::get_if<Prepare>(&*decree)) {
       TellPrepare(*prepare);
@@ -946,11 +972,13 @@ void Coordinator::AwaitLatecomers() {
 
 void Coordinator::JudgeGathering() {
   if (now_ >= gather_until_ && succession_) {
-    if (succession_->IsHere(self())) return TakeOver();
+    if (succession_->IsHere(self()) && tenure_.certain()) return TakeOver();
+    const bool may_be = tenure_.Uncertain(now_) < options_.rendezvous_timeout;
+    if (succession_->IsHere(self()) && may_be) return;
     return Resign(Failure::kPeerLost,
                   absl::StrCat(Self(), " was to take the run over, and is lost"));
   }
-  if (now_ >= gather_until_ && EnoughToBegin()) return StartRun();
+  if (now_ >= gather_until_ && EnoughToBegin() && tenure_.certain()) return StartRun();
   if (now_ >= gather_until_) {
     return Abort(-1, Failure::kRendezvous,
                  absl::StrCat("not all of ", world_size(), " nodes came within ",
@@ -1050,6 +1078,7 @@ void Coordinator::JudgeShortage() {
 
 void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message) {
   if (culprit == self()) return LoseSelf(failure, message);
+  if (Defers()) return;  // one that fails leaves, and OnGone keeps that
   if (!options_.resilient) return Abort(culprit, failure, message);
   if (IsServer(culprit)) {
     return Abort(

@@ -28,6 +28,10 @@
 // (succession.h). That one gathers those who are left, tells them what some have missed, leaves out
 // the others, and goes on as ever.
 //
+// Where the role is held by a lease (tenure.h), nothing is decided about the others while that is
+// not certain: nobody is left out, no view is agreed upon, no run begins. If something has to be
+// decided and the role does not become certain again in time, this node goes.
+//
 // Where the run keeps checkpoints, a node that is told to end may ask for one first: the run then
 // ends with the next one that is complete, or earlier for any other reason.
 //
@@ -71,6 +75,7 @@
 #include "node/control/coordinated_checkpoints.h"
 #include "node/control/notice_throttle.h"
 #include "node/control/succession.h"
+#include "node/control/tenure.h"
 #include "node/control/vital_signs.h"
 #include "run/records/run_standing.h"
 
@@ -163,6 +168,9 @@ class Coordinator {
   // The process of an absent rank is gone: `how` is phrased to follow the reason why its connection
   // is.
   void OnGone(Rank rank, std::string_view how, SteadyTime now);
+  // Whether this node has its role for certain at this moment. To be told before everything else
+  // that happens; true until then.
+  void OnTenure(bool certain, SteadyTime now);
   // To be called a few times per peer_timeout: judges time-outs, and sends a Beat to all.
   void OnTick(SteadyTime now);
   // Moves the end of the run outwards, or settles it where it is; a lower limit
@@ -251,7 +259,8 @@ class Coordinator {
   void Join(SessionId session, const control::Registration& registration);
   // Likewise where a run is taken over: once all have come who are awaited, it goes on.
   void Succeed(SessionId session, const control::Registration& registration);
-  void TakeOverIfComplete();
+  // Once all are there who are awaited, and the role is certain.
+  void BeginIfComplete();
   void TakeOver();
   // Whoever has not come to the run that is taken over, or was left out before, is out.
   void Miss(Rank rank, const std::string& message);
@@ -322,6 +331,10 @@ class Coordinator {
   bool IsDone(Rank rank) const;
   bool AllDone() const;
   void JudgeGathering();
+  void JudgeRunning();
+  // While what has happened to others cannot be judged: how long that may last.
+  void JudgeTenure();
+  bool Defers() const { return options_.resilient && !tenure_.certain(); }
   void JudgeSilence();
   void JudgeBacklog();
   void JudgeAccusation();
@@ -377,7 +390,8 @@ class Coordinator {
   SteadyTime started_;
   NoticeThrottle refusals_told_;
   Accusations accusations_;
-  VitalSigns vitals_;                       // of the members
+  VitalSigns vitals_;  // of the members
+  Tenure tenure_;
   std::optional<ViewAgreement> agreement_;  // while it runs, if there may be other views
   std::optional<SteadyTime> short_since_;   // fewer than min_nodes, who wait for others
   uint32_t ballot_ = 0;

@@ -176,9 +176,20 @@ GrpcCoordinatorService::~GrpcCoordinatorService() {
   ticker_.join();
 }
 
+void GrpcCoordinatorService::OnCertain() {
+  MutexLock lock(mutex_);
+  Judge(steady_clock::now());
+  Flush();
+}
+
+Coordinator& GrpcCoordinatorService::Judge(SteadyTime now) {
+  coordinator_.OnTenure(sinks_.is_certain(), now);
+  return coordinator_;
+}
+
 void GrpcCoordinatorService::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   MutexLock lock(mutex_);
-  coordinator_.ExtendRoundLimit(limit, final, growth);
+  Judge(steady_clock::now()).ExtendRoundLimit(limit, final, growth);
   Flush();
 }
 
@@ -279,7 +290,8 @@ bool GrpcCoordinatorService::OnReport(Session& session) {
   const bool registers = session.report.has_registration();
   if (registers) CompleteAddress(session.peer(), session.report.mutable_registration());
   session.registered = true;
-  coordinator_.OnReport(session.id, session.report, steady_clock::now());
+  const SteadyTime now = steady_clock::now();
+  Judge(now).OnReport(session.id, session.report, now);
   Flush();
   const bool refused = registers && session.ended && !coordinator_.IsMember(session.id);
   if (refused) {
@@ -293,10 +305,11 @@ bool GrpcCoordinatorService::OnReport(Session& session) {
 
 void GrpcCoordinatorService::OnReadClosed(Session& session) {
   MutexLock lock(mutex_);
+  const SteadyTime now = steady_clock::now();
   if (session.cancelled()) {
-    coordinator_.OnClosed(session.id, "connection lost", steady_clock::now());
+    Judge(now).OnClosed(session.id, "connection lost", now);
   } else {
-    coordinator_.OnLeft(session.id, steady_clock::now());
+    Judge(now).OnLeft(session.id, now);
   }
   Flush();
   session.OnReadClosed();
@@ -304,7 +317,8 @@ void GrpcCoordinatorService::OnReadClosed(Session& session) {
 
 void GrpcCoordinatorService::OnPortClosed(Rank rank) {
   MutexLock lock(mutex_);
-  coordinator_.OnGone(rank, PortWatch::kClosed, steady_clock::now());
+  const SteadyTime now = steady_clock::now();
+  Judge(now).OnGone(rank, PortWatch::kClosed, now);
   Flush();
   changed_.NotifyAll();
 }
@@ -322,7 +336,7 @@ void GrpcCoordinatorService::TickUntilStopped() {
   while (!stopped_) {
     const SteadyTime now = steady_clock::now();
     if (now >= next) {
-      coordinator_.OnTick(now);
+      Judge(now).OnTick(now);
       Flush();
       CancelOverdue(now);
       ShowStanding(now);

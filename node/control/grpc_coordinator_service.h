@@ -48,6 +48,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
     std::function<void(Rank, Round)> on_newcomer = [](Rank, Round) {};
     // All nodes are told to save what they have after this round. Before any on_part of it.
     std::function<void(Round)> on_called = [](Round) {};
+    // Whether this node has its role for certain at this moment (Coordinator::OnTenure).
+    std::function<bool()> is_certain = [] { return true; };
     // About once a second while the run goes on; empty: nobody looks.
     std::function<void(const RunStanding&)> on_standing = {};
   };
@@ -58,6 +60,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
                          RankNames names = {});
   ~GrpcCoordinatorService() override;
 
+  // This node has just got its role for certain: what has waited for that goes on.
+  void OnCertain();
   // Moves the end of the run; see Coordinator.
   void ExtendRoundLimit(Round limit, bool final, int64_t growth = 0);
 
@@ -106,6 +110,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   void ShowStanding(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends connections that never register or do not leave when told.
   void CancelOverdue(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The coordinator, which knows of its tenure as it is now.
+  Coordinator& Judge(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What the coordinator decided; the run begins once on_gathered says so.
   Coordinator::Output Decided() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Carries that out.

@@ -20,6 +20,7 @@
 namespace grapevine {
 
 class MovingRole;
+class RoleLease;
 
 struct CoordinatorAt {
   std::string address;  // HOST or HOST:PORT, checked by who knows the other source of a port
@@ -87,6 +88,9 @@ class Discovery {
                                                 const Interrupted& interrupted) = 0;
   // Where rank 0's role may move to another node; else null. Lives as long as this.
   virtual MovingRole* moving_role() { return nullptr; }
+  // By what rank 0, or whoever has its role, may act for the run; null where no lease says so.
+  // Lives as long as this.
+  virtual RoleLease* lease() { return nullptr; }
 };
 
 struct ProbeQuestion {

@@ -1,10 +1,9 @@
 // Rank 0's role in a run where it may move to another node: who has it, as a store says.
 //
-// Whoever has the role holds it by a lease (node/store/store.h, HeldKey), and says in the store
-// where it is. Once that has lapsed, or the holder's process is known to be gone, one of those who
-// have lost their coordinator takes the role; of several, the store lets one. A node that has it
-// and loses sight of the store takes it again if it is free, since nobody who has a coordinator
-// wants it; if another has it meanwhile, the node is no longer wanted, and is told so.
+// Whoever has the role holds it by a lease (role_lease.h), and says in the store where it is. Once
+// that has lapsed, one of those who have lost their coordinator takes the role; of several, the
+// store lets one. A node that has it and loses sight of the store takes it again if nobody else has
+// had it meanwhile; else the node is no longer wanted, and is told so.
 #ifndef GRAPEVINE_NODE_DISCOVERY_MOVING_ROLE_H_
 #define GRAPEVINE_NODE_DISCOVERY_MOVING_ROLE_H_
 
@@ -33,7 +32,8 @@ class MovingRole {
     Rank rank = 0;
     HostAddress advertised;  // where it can be reached
     Rank lost = 0;           // who had the role
-    // It is gone for certain, since nobody listens where its process was: its lease need not lapse.
+    // Nobody listens where its process was. On this machine that is certain, and its lease need not
+    // lapse; between machines a firewall may say the same of a process that lives.
     bool gone = false;
     // How long others have the precedence.
     std::chrono::milliseconds delay{0};
@@ -54,9 +54,6 @@ class MovingRole {
   // has it. Unavailable says who still has it by `deadline`, or that the store is away.
   virtual absl::StatusOr<Settled> Settle(const Candidate& candidate, Deadline deadline,
                                          const Interrupted& interrupted) = 0;
-  // From now on, for the node that has the role: another has taken it. From a thread of its own,
-  // which must not call this; never once another call has returned. Null: nobody is told.
-  virtual void OnSuperseded(std::function<void(const absl::Status& why)> told) = 0;
   // The node that has the role: the run has ended so. Within a moment, or not at all.
   virtual void EndRun(const std::string& run_id, const absl::Status& how) = 0;
   // How long a role that nobody keeps stays taken, at most.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <random>
 #include <thread>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "absl/time/time.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "node/discovery/announcement.pb.h"
 #include "node/discovery/discovery.h"
 #include "system/deadline.h"
@@ -35,6 +37,7 @@ std::string Claim(const discovery::Announcement& announcement) {
     absl::StrAppend(&claim, " ", address.size(), ":", address);
   }
   if (announcement.rank() != 0) absl::StrAppend(&claim, " rank ", announcement.rank());
+  if (announcement.tenure() != 0) absl::StrAppend(&claim, " tenure ", announcement.tenure());
   return claim;
 }
 
@@ -64,6 +67,7 @@ std::string EncodeAnnouncement(const CoordinatorAnnouncement& announcement, cons
   }
   encoded.set_since(announcement.since);
   encoded.set_rank(announcement.rank);
+  encoded.set_tenure(announcement.tenure);
   encoded.set_proof(token.Proof(Claim(encoded)));
   return encoded.SerializeAsString();
 }
@@ -81,7 +85,8 @@ absl::StatusOr<CoordinatorAnnouncement> DecodeAnnouncement(std::string_view byte
   CoordinatorAnnouncement announcement{.run_id = encoded.run_id(),
                                        .addresses = {},
                                        .since = encoded.since(),
-                                       .rank = encoded.rank()};
+                                       .rank = encoded.rank(),
+                                       .tenure = encoded.tenure()};
   for (const std::string& text : encoded.addresses()) {
     absl::StatusOr<HostAddress> address = ParseHostAddress(text);
     if (!address.ok() || !CanBeDialled(*address)) return foreign;
@@ -129,6 +134,12 @@ constexpr milliseconds kRetry{250};
 constexpr milliseconds kPrecedence{20};  // between two looks at a role that others may take first
 constexpr size_t kMostMessage = 4000;
 
+// Not 0, and nobody else's.
+uint64_t NewTenure() {
+  std::random_device random;
+  return (uint64_t{random()} << 32 | random()) | 1;
+}
+
 absl::Status AsRendezvous(const absl::Status& status) {
   return FailureOf(status) == Failure::kOther ? WithFailure(status, Failure::kRendezvous) : status;
 }
@@ -139,7 +150,7 @@ StoreDiscovery::StoreDiscovery(std::shared_ptr<Store> store, StoreDiscoveryOptio
     : store_(std::move(store)),
       options_(std::move(options)),
       place_(absl::StrCat(store_->name(), ", key ", options_.key)) {
-  if (options_.role_moves) keeper_ = std::thread([this] { KeepRole(); });
+  keeper_ = std::thread([this] { KeepRole(); });
 }
 
 StoreDiscovery::~StoreDiscovery() {
@@ -148,7 +159,7 @@ StoreDiscovery::~StoreDiscovery() {
     stopped_ = true;
     changed_.NotifyAll();
   }
-  if (keeper_.joinable()) keeper_.join();
+  keeper_.join();
 }
 
 HeldKeyOptions StoreDiscovery::Holding(const CoordinatorAnnouncement& announcement) {
@@ -157,12 +168,11 @@ HeldKeyOptions StoreDiscovery::Holding(const CoordinatorAnnouncement& announceme
           .time_to_live = options_.time_to_live,
           .on_lost = [this](const absl::Status& why) {
             LOG(WARNING) << "this node is no longer announced in " << place_
-                         << (options_.role_moves
-                                 ? ", and tries to be again: "
-                                 : ", and who starts now does not find it; the run goes on: ")
+                         << ", and tries to be again; until then it leaves nobody out and writes "
+                            "nothing of the run: "
                          << why.message();
             MutexLock lock(mutex_);
-            lost_ = true;
+            loss_ = {steady_clock::now(), why};
             changed_.NotifyAll();
           }};
 }
@@ -172,13 +182,18 @@ absl::StatusOr<HeldKey::Taken> StoreDiscovery::Take(const CoordinatorAnnouncemen
                                                     const Interrupted& interrupted) {
   HeldKeyOptions holding = Holding(announcement);
   holding.waits = waits;
+  const std::string words = holding.words;
   ASSIGN_OR_RETURN(HeldKey::Taken taken,
                    HeldKey::Take(store_, std::move(holding), deadline, interrupted));
   if (taken.holder) return taken;
+  // Before it acts, so that whoever had the role before learns of it.
+  RETURN_IF_ERROR(store_->Put(LastKey(), words, 0, Soon(deadline, kAnswer)).status());
   MutexLock lock(mutex_);
-  known_ = taken.held->fence();
+  known_ = announcement.tenure;
   held_ = std::move(taken.held);
+  if (held_->IsHeld()) loss_.reset();
   announced_ = announcement;
+  superseded_ = absl::OkStatus();
   return HeldKey::Taken{};
 }
 
@@ -187,7 +202,8 @@ absl::Status StoreDiscovery::Announce(const ListeningCoordinator& own, Deadline 
   const CoordinatorAnnouncement announcement{
       .run_id = own.run_id,
       .addresses = AnnouncedAddresses(own.advertised, options_.own_names),
-      .since = absl::ToUnixSeconds(absl::Now())};
+      .since = absl::ToUnixSeconds(absl::Now()),
+      .tenure = NewTenure()};
   const absl::StatusOr<HeldKey::Taken> taken =
       Take(announcement, /*waits=*/true, deadline, interrupted);
   if (!taken.ok()) return AsRendezvous(taken.status());
@@ -215,6 +231,7 @@ void StoreDiscovery::Withdraw() {
   MutexLock lock(mutex_);
   held.swap(held_);
   announced_.reset();
+  changed_.NotifyAll();
 }
 
 absl::StatusOr<FoundCoordinator> StoreDiscovery::Ask(const StoredValue& announced,
@@ -245,8 +262,10 @@ absl::StatusOr<FoundCoordinator> StoreDiscovery::Look(StoreRevision* seen, Deadl
   *seen = RevisionOf(announced);
   if (announced) {
     absl::StatusOr<FoundCoordinator> found = Ask(*announced, deadline);
+    const absl::StatusOr<CoordinatorAnnouncement> holder =
+        DecodeAnnouncement(announced->value, options_.token);
     MutexLock lock(mutex_);
-    if (found.ok()) known_ = announced->created;
+    if (found.ok() && holder.ok()) known_ = holder->tenure;
     return found;
   }
   return absl::UnavailableError(
@@ -274,6 +293,7 @@ absl::StatusOr<FoundCoordinator> StoreDiscovery::Find(Deadline deadline,
 }
 
 std::string StoreDiscovery::EndKey() const { return absl::StrCat(options_.key, "-over"); }
+std::string StoreDiscovery::LastKey() const { return absl::StrCat(options_.key, "-last"); }
 
 std::chrono::milliseconds StoreDiscovery::LongestVacancy() const {
   constexpr milliseconds kLeeway{5000};  // of a store that lets a lease live a little longer
@@ -282,7 +302,42 @@ std::chrono::milliseconds StoreDiscovery::LongestVacancy() const {
 
 void StoreDiscovery::OnSuperseded(std::function<void(const absl::Status& why)> told) {
   MutexLock lock(mutex_);
-  superseded_ = std::move(told);
+  on_superseded_ = std::move(told);
+}
+
+absl::Status StoreDiscovery::Check() {
+  MutexLock lock(mutex_);
+  const bool held = held_ != nullptr && held_->IsHeld() && superseded_.ok();
+  return held ? absl::OkStatus() : Lapsed();
+}
+
+absl::Status StoreDiscovery::Await(Deadline deadline) {
+  while (true) {
+    const absl::Status status = Check();
+    MutexLock lock(mutex_);
+    if (status.ok() || IsGivenUp() || steady_clock::now() >= deadline) return status;
+    changed_.WaitUntil(mutex_, Soon(deadline, kRetry));
+  }
+}
+
+bool StoreDiscovery::IsGivenUp() const { return stopped_ || !announced_ || !superseded_.ok(); }
+
+absl::Status StoreDiscovery::Lapsed() const {
+  if (!superseded_.ok()) return superseded_;
+  if (!announced_) {
+    return WithFailure(absl::AbortedError("this node has given rank 0's role up"),
+                       Failure::kPeerLost);
+  }
+  const std::string since =
+      loss_ ? absl::StrCat("for ", HumanSeconds(steady_clock::now() - loss_->at), " (",
+                           std::string(loss_->why.message()), ")")
+            : "in time";
+  return WithFailure(
+      absl::AbortedError(absl::StrCat(
+          "another node may have rank 0's role by now: ", place_, " has not confirmed this node's ",
+          since,
+          "; look at the way from this machine to it, and start the run again with --resume")),
+      Failure::kPeerLost);
 }
 
 void StoreDiscovery::EndRun(const std::string& run_id, const absl::Status& how) {
@@ -310,6 +365,15 @@ absl::StatusOr<std::optional<MovingRole::Over>> StoreDiscovery::LookForEnd(
                           FailureFromNumber(end.failure()))};
 }
 
+namespace {
+
+bool IsOnThisMachine(const CoordinatorAnnouncement& holder) {
+  return std::ranges::all_of(holder.addresses,
+                             [](const HostAddress& at) { return IsLoopback(at.host); });
+}
+
+}  // namespace
+
 absl::StatusOr<StoreDiscovery::Seen> StoreDiscovery::LookForHolder(const Candidate& candidate,
                                                                    Deadline deadline) {
   ASSIGN_OR_RETURN(std::optional<Over> over, LookForEnd(candidate.run_id, deadline));
@@ -322,11 +386,12 @@ absl::StatusOr<StoreDiscovery::Seen> StoreDiscovery::LookForHolder(const Candida
       DecodeAnnouncement(found->value, options_.token);
   if (!announcement.ok() || announcement->run_id != candidate.run_id) return seen;
   MutexLock lock(mutex_);
-  const bool is_new = known_ == 0 ? announcement->rank != candidate.lost : found->created > known_;
-  if (is_new || candidate.gone) known_ = found->created;
+  const bool is_new =
+      known_ == 0 ? announcement->rank != candidate.lost : announcement->tenure != known_;
+  if (is_new || candidate.gone) known_ = announcement->tenure;
   if (is_new) {
     seen.settled = Holder{.rank = announcement->rank, .own = false};
-  } else if (candidate.gone) {
+  } else if (candidate.gone && IsOnThisMachine(*announcement)) {
     seen.abandoned = found->lease;
   }
   return seen;
@@ -339,7 +404,8 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
       .run_id = candidate.run_id,
       .addresses = AnnouncedAddresses(candidate.advertised, options_.own_names),
       .since = absl::ToUnixSeconds(absl::Now()),
-      .rank = candidate.rank};
+      .rank = candidate.rank,
+      .tenure = NewTenure()};
   const Deadline begin = steady_clock::now();
   while (true) {
     RETURN_IF_ERROR(interrupted());
@@ -374,46 +440,69 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
 
 void StoreDiscovery::KeepRole() {
   while (true) {
-    std::optional<CoordinatorAnnouncement> announced;
+    CoordinatorAnnouncement own;
     {
       MutexLock lock(mutex_);
-      while (!stopped_ && !lost_) changed_.WaitUntil(mutex_, steady_clock::now() + kSlice);
+      while (!stopped_ && (!loss_ || IsGivenUp())) {
+        changed_.WaitUntil(mutex_, steady_clock::now() + kSlice);
+      }
       if (stopped_) return;
-      lost_ = false;
-      announced = announced_;
+      own = *announced_;
     }
-    if (announced) TakeAgain(*announced);
+    TakeAgain(own);
   }
 }
 
-void StoreDiscovery::TakeAgain(const CoordinatorAnnouncement& announcement) {
+void StoreDiscovery::TakeAgain(const CoordinatorAnnouncement& own) {
   const auto given_up = [this] {
     MutexLock lock(mutex_);
-    return stopped_ || !announced_ ? absl::CancelledError("the run is over") : absl::OkStatus();
+    return IsGivenUp() ? absl::CancelledError("the run is over") : absl::OkStatus();
   };
   while (given_up().ok()) {
-    absl::StatusOr<HeldKey::Taken> taken = HeldKey::Take(
-        store_, Holding(announcement), steady_clock::now() + LongestVacancy(), given_up);
+    absl::StatusOr<HeldKey::Taken> taken = TakeOnceMore(own, given_up);
+    if (absl::IsAlreadyExists(taken.status())) return Supersede();
     if (!taken.ok()) {
       std::this_thread::sleep_for(kRetry);
       continue;
     }
+    if (taken->holder) continue;      // what this process wrote itself, and has yet to lapse
     std::unique_ptr<HeldKey> before;  // its own thread has ended, or is about to
     MutexLock lock(mutex_);
     if (!announced_) return;
-    if (taken->held) {
-      before = std::exchange(held_, std::move(taken->held));
-      known_ = held_->fence();
-      return;
-    }
-    if (taken->holder->value == EncodeAnnouncement(announcement, options_.token)) continue;
-    if (!superseded_) return;
-    superseded_(WithFailure(
-        absl::AbortedError(absl::StrCat("another node has its role by now, as ", place_,
-                                        " says: the others have lost it, and go on without it")),
-        Failure::kPeerLost));
+    before = std::exchange(held_, std::move(taken->held));
+    if (held_->IsHeld()) loss_.reset();
+    changed_.NotifyAll();
+    LOG(WARNING) << "this node is announced again in " << place_;
     return;
   }
+}
+
+absl::StatusOr<HeldKey::Taken> StoreDiscovery::TakeOnceMore(const CoordinatorAnnouncement& own,
+                                                            const Interrupted& given_up) {
+  RETURN_IF_ERROR(CheckWasLast(own));  // first, since nobody is to see it have the key else
+  ASSIGN_OR_RETURN(
+      HeldKey::Taken taken,
+      HeldKey::Take(store_, Holding(own), steady_clock::now() + LongestVacancy(), given_up));
+  RETURN_IF_ERROR(CheckWasLast(own));
+  return taken;
+}
+
+absl::Status StoreDiscovery::CheckWasLast(const CoordinatorAnnouncement& own) {
+  ASSIGN_OR_RETURN(const std::optional<StoredValue> last,
+                   store_->Get(LastKey(), steady_clock::now() + kAnswer));
+  const bool was = last && last->value == EncodeAnnouncement(own, options_.token);
+  return was ? absl::OkStatus() : absl::AlreadyExistsError("another has taken the role since");
+}
+
+void StoreDiscovery::Supersede() {
+  MutexLock lock(mutex_);
+  if (!announced_) return;
+  superseded_ = WithFailure(
+      absl::AbortedError(absl::StrCat("another node has its role by now, as ", place_,
+                                      " says: the others have lost it, and go on without it")),
+      Failure::kPeerLost);
+  changed_.NotifyAll();
+  if (on_superseded_) on_superseded_(superseded_);
 }
 
 }  // namespace grapevine

@@ -1,5 +1,9 @@
 // Rank 0 says in a store where it is, for as long as it lives; the others read it there. Where its
-// role may move, so does whoever has it (moving_role.h).
+// role may move, so does whoever has it (moving_role.h). By the lease with which it says so it acts
+// for the run (role_lease.h).
+//
+// Beside the key that goes with its lease, KEY-last keeps who took the role last: whoever lost
+// sight of the store learns from it that another had the role meanwhile, even if that one is gone.
 //
 // Functions are pure, StoreDiscovery is thread-safe.
 #ifndef GRAPEVINE_NODE_DISCOVERY_STORE_DISCOVERY_H_
@@ -22,6 +26,7 @@
 #include "base/ids.h"
 #include "node/discovery/discovery.h"
 #include "node/discovery/moving_role.h"
+#include "node/discovery/role_lease.h"
 #include "node/identity/authentication.h"
 #include "node/identity/host_address.h"
 #include "node/store/store.h"
@@ -38,6 +43,7 @@ struct CoordinatorAnnouncement {
   std::vector<HostAddress> addresses;  // at any of which rank 0 may be reached
   int64_t since = 0;                   // seconds of Unix time
   Rank rank = 0;                       // of the node that has the role
+  uint64_t tenure = 0;                 // announcement.proto's
 };
 
 std::string EncodeAnnouncement(const CoordinatorAnnouncement& announcement, const RunToken& token);
@@ -61,14 +67,14 @@ struct StoreDiscoveryOptions {
   RunToken token;
   CoordinatorProbe probe;
   std::vector<std::string> own_names;  // of this machine
-  bool role_moves = false;             // else a role that is lost is merely not announced any more
+  bool role_moves = false;             // to another node, when its holder is lost
 };
 
 // What a run before has left is never used: it goes with its lease, and until then nobody answers
 // at its addresses by its run's id.
-class StoreDiscovery final : public Discovery, public MovingRole {
+class StoreDiscovery final : public Discovery, public MovingRole, public RoleLease {
  public:
-  // As Discovery's and MovingRole's.
+  // As Discovery's, MovingRole's and RoleLease's.
   using Deadline = std::chrono::steady_clock::time_point;
   using Interrupted = std::function<absl::Status()>;
 
@@ -81,12 +87,16 @@ class StoreDiscovery final : public Discovery, public MovingRole {
   void Withdraw() override;
   absl::StatusOr<FoundCoordinator> Find(Deadline deadline, const Interrupted& interrupted) override;
   MovingRole* moving_role() override { return options_.role_moves ? this : nullptr; }
+  RoleLease* lease() override { return this; }
 
   absl::StatusOr<Settled> Settle(const Candidate& candidate, Deadline deadline,
                                  const Interrupted& interrupted) override;
-  void OnSuperseded(std::function<void(const absl::Status& why)> told) override;
   void EndRun(const std::string& run_id, const absl::Status& how) override;
   std::chrono::milliseconds LongestVacancy() const override;
+
+  absl::Status Check() override;
+  absl::Status Await(Deadline deadline) override;
+  void OnSuperseded(std::function<void(const absl::Status& why)> told) override;
 
  private:
   absl::Status AlreadyThere(const StoredValue& holder) const;
@@ -102,12 +112,26 @@ class StoreDiscovery final : public Discovery, public MovingRole {
     StoreRevision revision = 0;      // of what is there; 0: nobody has it
     LeaseId abandoned = 0;           // of one that is gone, whose lease has not lapsed
   };
+  struct Loss {
+    Deadline at;
+    absl::Status why;
+  };
   absl::StatusOr<Seen> LookForHolder(const Candidate& candidate, Deadline deadline);
   absl::StatusOr<std::optional<Over>> LookForEnd(const std::string& run_id, Deadline deadline);
   // On a thread of its own: takes the role again when it was lost.
   void KeepRole();
   void TakeAgain(const CoordinatorAnnouncement& announcement);
+  // AlreadyExists: another has had the role meanwhile.
+  absl::StatusOr<HeldKey::Taken> TakeOnceMore(const CoordinatorAnnouncement& own,
+                                              const Interrupted& given_up);
+  absl::Status CheckWasLast(const CoordinatorAnnouncement& own);
+  void Supersede();
+  // Why this process has not the role at this moment.
+  absl::Status Lapsed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // By which no waiting brings it back.
+  bool IsGivenUp() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string EndKey() const;
+  std::string LastKey() const;
 
   const std::shared_ptr<Store> store_;
   const StoreDiscoveryOptions options_;
@@ -117,11 +141,12 @@ class StoreDiscovery final : public Discovery, public MovingRole {
   Condition changed_;
   std::unique_ptr<HeldKey> held_ ABSL_GUARDED_BY(mutex_);                     // where the role is
   std::optional<CoordinatorAnnouncement> announced_ ABSL_GUARDED_BY(mutex_);  // likewise
-  StoreRevision known_ ABSL_GUARDED_BY(mutex_) = 0;  // the fence of the last holder; 0: not known
-  std::function<void(const absl::Status&)> superseded_ ABSL_GUARDED_BY(mutex_);
-  bool lost_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t known_ ABSL_GUARDED_BY(mutex_) = 0;  // the tenure of the last holder; 0: not known
+  std::function<void(const absl::Status&)> on_superseded_ ABSL_GUARDED_BY(mutex_);
+  absl::Status superseded_ ABSL_GUARDED_BY(mutex_);   // why; OK: it is not
+  std::optional<Loss> loss_ ABSL_GUARDED_BY(mutex_);  // of the lease; none: it has not lapsed
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread keeper_;  // where the role may move
+  std::thread keeper_;
 };
 
 }  // namespace grapevine

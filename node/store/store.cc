@@ -85,13 +85,13 @@ absl::StatusOr<HeldKey::Taken> HeldKey::Take(std::shared_ptr<Store> store, HeldK
 absl::StatusOr<std::unique_ptr<HeldKey>> HeldKey::TryTake(const std::shared_ptr<Store>& store,
                                                           const HeldKeyOptions& options,
                                                           StoreDeadline deadline) {
-  const StoreDeadline granted = steady_clock::now();
+  const Asked asked;
   ASSIGN_OR_RETURN(const LeaseId lease,
                    store->Grant(options.time_to_live, Soon(deadline, kAnswer)));
   const absl::StatusOr<std::optional<StoreRevision>> fence =
       store->CompareAndSwap(options.key, 0, options.words, lease, Soon(deadline, kAnswer));
   if (fence.ok() && *fence) {
-    return std::unique_ptr<HeldKey>(new HeldKey(store, options, lease, **fence, granted));
+    return std::unique_ptr<HeldKey>(new HeldKey(store, options, lease, **fence, asked));
   }
   // A swap whose answer was lost may have happened: it goes with the lease, now or by itself.
   (void)store->Revoke(lease, steady_clock::now() + kFarewell);
@@ -100,12 +100,13 @@ absl::StatusOr<std::unique_ptr<HeldKey>> HeldKey::TryTake(const std::shared_ptr<
 }
 
 HeldKey::HeldKey(std::shared_ptr<Store> store, HeldKeyOptions options, LeaseId lease,
-                 StoreRevision fence, StoreDeadline granted)
+                 StoreRevision fence, Asked asked)
     : store_(std::move(store)),
       options_(std::move(options)),
       lease_(lease),
       fence_(fence),
-      keeper_([this, granted] { Keep(granted); }) {}
+      held_until_(asked.by_all_clocks + options_.time_to_live),
+      keeper_([this, asked] { Keep(asked.at); }) {}
 
 HeldKey::~HeldKey() {
   {
@@ -130,13 +131,15 @@ void HeldKey::Keep(StoreDeadline granted) {
   StoreDeadline held_until = granted + options_.time_to_live;
   milliseconds pause = beat;
   while (Pause(pause)) {
-    const StoreDeadline asked = steady_clock::now();
+    const Asked asked;
     const absl::Status status =
-        store_->KeepAlive(lease_, std::min(held_until, Soon(asked + beat, kAnswer)));
+        store_->KeepAlive(lease_, std::min(held_until, Soon(asked.at + beat, kAnswer)));
     if (status.ok()) {
-      held_until = asked + options_.time_to_live;
+      held_until = asked.at + options_.time_to_live;
+      held_until_ = asked.by_all_clocks + options_.time_to_live;
       pause = beat;
     } else if (!absl::IsUnavailable(status) || steady_clock::now() >= held_until) {
+      held_until_ = BootClock::time_point::min();
       options_.on_lost(status);
       return;
     } else {

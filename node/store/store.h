@@ -14,6 +14,7 @@
 #ifndef GRAPEVINE_NODE_STORE_STORE_H_
 #define GRAPEVINE_NODE_STORE_STORE_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "system/boot_clock.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -138,10 +140,19 @@ class HeldKey {
 
   // The revision that created the key: larger than those of all holders before.
   StoreRevision fence() const { return fence_; }
+  // Whether it is held at this moment for certain: the store cannot have given the key to anybody
+  // else yet, however long this process, or its machine, has stood still. Never waits.
+  bool IsHeld() const { return BootClock::now() < held_until_.load(); }
 
  private:
+  // What was granted counts from when it was asked for.
+  struct Asked {
+    StoreDeadline at = std::chrono::steady_clock::now();
+    BootClock::time_point by_all_clocks = BootClock::now();
+  };
+
   HeldKey(std::shared_ptr<Store> store, HeldKeyOptions options, LeaseId lease, StoreRevision fence,
-          StoreDeadline granted);
+          Asked asked);
 
   // No value if somebody else was faster.
   static absl::StatusOr<std::unique_ptr<HeldKey>> TryTake(const std::shared_ptr<Store>& store,
@@ -155,6 +166,7 @@ class HeldKey {
   const HeldKeyOptions options_;
   const LeaseId lease_;
   const StoreRevision fence_;
+  std::atomic<BootClock::time_point> held_until_;
 
   Mutex mutex_;
   Condition changed_;

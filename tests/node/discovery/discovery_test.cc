@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <map>
@@ -14,6 +15,7 @@
 
 #include "base/status.h"
 #include "node/discovery/dns_discovery.h"
+#include "node/discovery/role_lease.h"
 #include "node/discovery/store_discovery.h"
 #include "node/store/file_store.h"
 #include "system/mutex.h"
@@ -191,16 +193,72 @@ TEST_F(InFolder, WaitingIsInterrupted) {
   EXPECT_EQ(Node()->Find(InTime(), [&] { return enough; }).status(), enough);
 }
 
+// A store to which the way can be cut.
+class CutStore final : public Store {
+ public:
+  explicit CutStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  std::atomic<bool> away = false;
+
+  const std::string& name() const override { return store_->name(); }
+  absl::StatusOr<std::optional<StoredValue>> Get(std::string_view key,
+                                                 StoreDeadline deadline) override {
+    RETURN_IF_ERROR(Way());
+    return store_->Get(key, deadline);
+  }
+  absl::StatusOr<StoreRevision> Put(std::string_view key, std::string_view value, LeaseId lease,
+                                    StoreDeadline deadline) override {
+    RETURN_IF_ERROR(Way());
+    return store_->Put(key, value, lease, deadline);
+  }
+  absl::StatusOr<std::optional<StoreRevision>> CompareAndSwap(std::string_view key,
+                                                              StoreRevision expected,
+                                                              std::string_view value, LeaseId lease,
+                                                              StoreDeadline deadline) override {
+    RETURN_IF_ERROR(Way());
+    return store_->CompareAndSwap(key, expected, value, lease, deadline);
+  }
+  absl::StatusOr<bool> Delete(std::string_view key, StoreDeadline deadline) override {
+    RETURN_IF_ERROR(Way());
+    return store_->Delete(key, deadline);
+  }
+  absl::StatusOr<LeaseId> Grant(milliseconds time_to_live, StoreDeadline deadline) override {
+    RETURN_IF_ERROR(Way());
+    return store_->Grant(time_to_live, deadline);
+  }
+  absl::Status KeepAlive(LeaseId lease, StoreDeadline deadline) override {
+    RETURN_IF_ERROR(Way());
+    return store_->KeepAlive(lease, deadline);
+  }
+  absl::Status Revoke(LeaseId lease, StoreDeadline deadline) override {
+    RETURN_IF_ERROR(Way());
+    return store_->Revoke(lease, deadline);
+  }
+  absl::StatusOr<std::optional<StoredValue>> AwaitChange(std::string_view key, StoreRevision known,
+                                                         StoreDeadline deadline) override {
+    RETURN_IF_ERROR(Way());
+    return store_->AwaitChange(key, known, deadline);
+  }
+
+ private:
+  absl::Status Way() const {
+    return away ? absl::UnavailableError("the network is down") : absl::OkStatus();
+  }
+
+  const std::shared_ptr<Store> store_;
+};
+
 // Whose role it is, of nodes that share a folder and have lost rank 0.
 class RoleInFolder : public InFolder {
  protected:
+  StoreDiscoveryOptions OptionsOfMembers() {
+    return {.key = "coordinator",
+            .time_to_live = seconds(1),
+            .probe = listeners_.Probe(),
+            .own_names = {"node1"},
+            .role_moves = true};
+  }
   std::unique_ptr<StoreDiscovery> Member() {
-    return std::make_unique<StoreDiscovery>(store_,
-                                            StoreDiscoveryOptions{.key = "coordinator",
-                                                                  .time_to_live = seconds(1),
-                                                                  .probe = listeners_.Probe(),
-                                                                  .own_names = {"node1"},
-                                                                  .role_moves = true});
+    return std::make_unique<StoreDiscovery>(store_, OptionsOfMembers());
   }
   static MovingRole::Candidate Candidate(Rank rank, Rank lost) {
     return {.run_id = "17", .rank = rank, .advertised = {"", 7}, .lost = lost};
@@ -231,7 +289,7 @@ TEST_F(RoleInFolder, OfAProcessThatIsGoneIsTakenBeforeItsLeaseLapses) {
                                .time_to_live = std::chrono::hours(1),
                                .probe = listeners_.Probe(),
                                .own_names = {"node1"}});
-  ASSERT_TRUE(zero.Announce({.run_id = "17", .advertised = {"", 7}}, InTime(), GoOn).ok());
+  ASSERT_TRUE(zero.Announce({.run_id = "17", .advertised = {"127.0.0.1", 7}}, InTime(), GoOn).ok());
   const auto one = Member(), two = Member();
   MovingRole::Candidate first = Candidate(1, 0), second = Candidate(2, 0);
   first.gone = second.gone = true;
@@ -242,18 +300,14 @@ TEST_F(RoleInFolder, OfAProcessThatIsGoneIsTakenBeforeItsLeaseLapses) {
   EXPECT_FALSE(found.own);
 }
 
-// As when what refuses connections is not the process: it lives, and keeps its role or hears so.
-TEST_F(RoleInFolder, OfAProcessThatLivesAllTheSameIsItsOwnOrAnothers) {
+// What refuses connections may be a firewall between two machines.
+TEST_F(RoleInFolder, OfAProcessOnAnotherMachineIsNotTakenBeforeItsLeaseLapses) {
   const auto zero = Begun(), one = Member();
-  std::promise<absl::Status> superseded;
-  zero->OnSuperseded([&](const absl::Status& why) { superseded.set_value(why); });
   MovingRole::Candidate candidate = Candidate(1, 0);
   candidate.gone = true;
-  const MovingRole::Holder holder = HolderIn(one->Settle(candidate, InTime(), GoOn));
-  EXPECT_EQ(holder.rank, holder.own ? 1 : 0);
-  if (!holder.own) return;
-  auto told = superseded.get_future();
-  EXPECT_EQ(told.wait_for(minutes(1)), std::future_status::ready);
+  const auto settled = one->Settle(candidate, Within(seconds(2)), GoOn);
+  EXPECT_TRUE(absl::IsUnavailable(settled.status())) << settled.status();
+  EXPECT_TRUE(zero->lease()->Check().ok());
 }
 
 TEST_F(RoleInFolder, GoesToOneOfSeveralAndFromThereToAnother) {
@@ -315,11 +369,59 @@ TEST_F(RoleInFolder, WhoLosesItTakesItAgainUnlessAnotherHasIt) {
     found = *store_->AwaitChange("coordinator", 0, InTime());
   }
   EXPECT_TRUE(found.has_value()) << "taken again";
+  EXPECT_TRUE(zero->lease()->Await(InTime()).ok());
   lose();
   EXPECT_TRUE(HolderIn(one->Settle(Candidate(1, 0), InTime(), GoOn)).own);
   auto told = superseded.get_future();
   ASSERT_EQ(told.wait_for(minutes(1)), std::future_status::ready);
-  EXPECT_THAT(std::string(told.get().message()), HasSubstr("another node has its role by now"));
+  const absl::Status why = told.get();
+  EXPECT_THAT(std::string(why.message()), HasSubstr("another node has its role by now"));
+  EXPECT_EQ(zero->lease()->Check(), why);
+  EXPECT_EQ(zero->lease()->Await(InTime()), why) << "at once";
+  EXPECT_TRUE(one->lease()->Check().ok());
+}
+
+// The other one has ended meanwhile, and its key is gone: whoever held the role before would find
+// it free, and write its old model over the one that the run has ended with.
+TEST_F(RoleInFolder, IsNotTakenAgainOnceAnotherHadIt) {
+  const auto cut = std::make_shared<CutStore>(store_);
+  StoreDiscovery zero(cut, OptionsOfMembers());
+  ASSERT_TRUE(zero.Announce({.run_id = "17", .advertised = {"", 7}}, InTime(), GoOn).ok());
+  EXPECT_TRUE(zero.lease()->Check().ok());
+  cut->away = true;
+  const auto one = Member();
+  EXPECT_TRUE(HolderIn(one->Settle(Candidate(1, 0), InTime(), GoOn)).own);
+  const absl::Status lapsed = zero.lease()->Check();
+  EXPECT_EQ(FailureOf(lapsed), Failure::kPeerLost) << "as soon as another can have it";
+  EXPECT_THAT(std::string(lapsed.message()),
+              AllOf(HasSubstr("another node may have rank 0's role by now"),
+                    HasSubstr(folder_.File("store")), HasSubstr("start the run again")));
+  one->EndRun("17", absl::OkStatus());
+  one->Withdraw();
+  EXPECT_THAT(std::string(one->lease()->Check().message()),
+              HasSubstr("has given rank 0's role up"));
+  cut->away = false;
+  EXPECT_THAT(std::string(zero.lease()->Await(InTime()).message()),
+              HasSubstr("another node has its role by now"));
+  EXPECT_FALSE(store_->Get("coordinator", InTime())->has_value());
+}
+
+// Its members number what they say to it: to begin anew on one side alone would break the run.
+TEST_F(RoleInFolder, OfOneWhoTookItsLeaseAgainIsNoNewOne) {
+  listeners_.Add("node1:7", ServiceOfRun("17"));
+  const auto zero = Begun(), one = Member();
+  ASSERT_TRUE(one->Find(InTime(), GoOn).ok());
+  const auto found = store_->Get("coordinator", InTime());
+  ASSERT_TRUE(found.ok() && *found);
+  ASSERT_TRUE(store_->Revoke((*found)->lease, InTime()).ok());
+  for (const Deadline end = InTime(); steady_clock::now() < end;) {
+    const auto again = store_->AwaitChange("coordinator", 0, InTime());
+    ASSERT_TRUE(again.ok()) << again.status();
+    if (*again && (*again)->created > (*found)->created) break;
+  }
+  ASSERT_TRUE(zero->lease()->Await(InTime()).ok());
+  const auto settled = one->Settle(Candidate(1, 0), Within(seconds(2)), GoOn);
+  EXPECT_TRUE(absl::IsUnavailable(settled.status())) << settled.status();
 }
 
 // A headless service whose pods come up one by one.

@@ -97,9 +97,11 @@ TEST_F(HeldKeyTest, AHolderWhoseLeaseHasGoneIsTold) {
 TEST_F(HeldKeyTest, AHolderWhoseStoreIsAwayIsTold) {
   const auto taken = Take("words");
   ASSERT_TRUE(taken.ok() && taken->held) << taken.status();
+  EXPECT_TRUE(taken->held->IsHeld());
   std::filesystem::rename(folder_.File("disk"), folder_.File("away"));
   const absl::Status why = AwaitLoss();
   EXPECT_TRUE(absl::IsUnavailable(why)) << why;
+  EXPECT_FALSE(taken->held->IsHeld()) << "as somebody else may have it";
   EXPECT_THAT(why.message(), HasSubstr(folder_.File("disk/store")));
 }
 
