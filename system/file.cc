@@ -143,11 +143,13 @@ absl::Status AtomicFile::Append(std::string_view bytes) {
 }
 
 // Closed last: until it has its final name, the file is marked as being written.
-absl::Status AtomicFile::Commit() {
+absl::Status AtomicFile::Commit(const WriteGuard& guard) {
   if (fsync(file_.get()) != 0) return SystemError(errno, "cannot flush", temporary_);
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
-    return SystemError(errno, "cannot rename to", path_);
-  }
+  RETURN_IF_ERROR(Guarded(guard, [this] {
+    return rename(temporary_.c_str(), path_.c_str()) == 0
+               ? absl::OkStatus()
+               : SystemError(errno, "cannot rename to", path_);
+  }));
   file_.Close();
   return SyncFolderOf(path_);
 }
@@ -180,10 +182,11 @@ absl::Status SyncFolder(const std::string& folder) {
   return SystemError(errno, "cannot flush folder", folder);
 }
 
-absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
+absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes,
+                                 const WriteGuard& guard) {
   ASSIGN_OR_RETURN(std::unique_ptr<AtomicFile> file, AtomicFile::Create(path));
   RETURN_IF_ERROR(file->Append(bytes));
-  return file->Commit();
+  return file->Commit(guard);
 }
 
 namespace {

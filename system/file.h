@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,13 @@ class MappedFile {
   size_t size_;
 };
 
+// Carries out a change of a file that others see (a rename, an append) if this process may still
+// make it at this moment, else returns why not; it may wait for the right. Empty: nobody asks.
+using WriteGuard = std::function<absl::Status(const std::function<absl::Status()>& change)>;
+inline absl::Status Guarded(const WriteGuard& guard, const std::function<absl::Status()>& change) {
+  return guard ? guard(change) : change();
+}
+
 // A file under construction beside its final name: written aside as PATH.tmp.RANDOM, fsynced,
 // renamed. Unless Commit succeeds, nothing is visible at `path` and the temporary file is removed.
 // Who writes holds flock() on the temporary file until then: one that nobody holds was left by a
@@ -50,8 +58,8 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   absl::Status Append(std::string_view bytes);
-  // Flushes to the disk and renames over `path`; at most once, last.
-  absl::Status Commit();
+  // Flushes to the disk and renames over `path`, which `guard` allows; at most once, last.
+  absl::Status Commit(const WriteGuard& guard = {});
 
   // The same, unless there is a file at `path`: false then, by the word of the file server itself,
   // whatever this machine remembers of the folder.
@@ -74,7 +82,8 @@ class AtomicFile {
 absl::Status SyncFolder(const std::string& folder);
 
 // The common case in one call.
-absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes);
+absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes,
+                                 const WriteGuard& guard = {});
 
 // A lock that processes share, also of several machines, by a file on a disk that they share.
 //

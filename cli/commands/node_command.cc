@@ -126,6 +126,7 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   ASSIGN_OR_RETURN(NodeRunOptions options,
                    NodeOptionsOf(config, identity, addresses, place, std::move(token),
                                  folder == nullptr ? std::nullopt : std::optional(folder)));
+  options.locks = !Launched();
   options.launcher = InheritedDescriptor(kLauncherDescriptorVariable);
   options.on_begun = [rank = options.rank, launcher = options.launcher] {
     if (launcher) TellLauncher(*launcher, absl::StrCat("in ", rank));

@@ -61,10 +61,10 @@ absl::StatusOr<EvaluationRecord> EvaluateAverage(const AveragedModel& average,
 }
 
 absl::Status WriteAveragedModel(const Experiment& experiment, const AveragedModel& average,
-                                const std::string& run) {
+                                const std::string& run, const WriteGuard& guard) {
   return WriteSafetensors(
       ModelPath(run), experiment.layout(), average.model.data.get(),
-      {{"model", experiment.config().model()}, {"rounds", absl::StrCat(average.round)}});
+      {{"model", experiment.config().model()}, {"rounds", absl::StrCat(average.round)}}, guard);
 }
 
 absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const SharedVector& model,

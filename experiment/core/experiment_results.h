@@ -20,6 +20,7 @@
 #include "model/problem/problem.h"
 #include "run/records/measurement.h"
 #include "run/records/metrics.h"
+#include "system/file.h"
 
 namespace grapevine {
 
@@ -30,7 +31,7 @@ absl::StatusOr<EvaluationRecord> EvaluateAverage(const AveragedModel& average,
 
 // `run`/model.safetensors.
 absl::Status WriteAveragedModel(const Experiment& experiment, const AveragedModel& average,
-                                const std::string& run);
+                                const std::string& run, const WriteGuard& guard = {});
 // `folder`/model.safetensors, of one node.
 absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const SharedVector& model,
                             const std::string& folder);

@@ -212,7 +212,7 @@ absl::Status CheckpointCompletion::Complete(const CheckpointDesk::Complete& comp
   ASSIGN_OR_RETURN(const std::string checkpoint,
                    OpenCheckpoint(parts_.run_directory, complete.round));
   RETURN_IF_ERROR(WriteModel(checkpoint, &manifest));
-  return CompleteCheckpoint(parts_.run_directory, checkpoint, manifest);
+  return CompleteCheckpoint(parts_.run_directory, checkpoint, manifest, parts_.guard);
 }
 
 absl::Status CheckpointCompletion::WriteModel(const std::string& checkpoint,
@@ -230,7 +230,7 @@ absl::Status CheckpointCompletion::WriteModel(const std::string& checkpoint,
     LeaveModelOut(std::string(average.status().message()));
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(WriteAveragedModel(experiment, *average, checkpoint));
+  RETURN_IF_ERROR(WriteAveragedModel(experiment, *average, checkpoint, parts_.guard));
   ASSIGN_OR_RETURN(*manifest->mutable_model(), LookAtPart(ModelPartPath(checkpoint)));
   return absl::OkStatus();
 }

@@ -18,6 +18,7 @@
 #include "node/runner/state_lane.h"
 #include "run/checkpoint/checkpoint_files.h"
 #include "system/background.h"
+#include "system/file.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -82,6 +83,7 @@ class CheckpointCompletion {
     // Likewise: it is complete.
     std::function<void(Round)> completed;
     std::function<void(const absl::Status&)> failed;
+    WriteGuard guard = {};  // likewise: of what makes the checkpoint valid
   };
   // All outlive this.
   explicit CheckpointCompletion(Parts parts);

@@ -18,6 +18,7 @@
 #include "experiment/core/experiment_results.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/real/run_succession.h"
+#include "experiment/real/write_right.h"
 #include "kernels/passes/crc32c.h"
 #include "kernels/passes/sketch.h"
 #include "model/problem/averaged_model.h"
@@ -169,11 +170,26 @@ void AddWaits(const AwaitedPeers& awaited, control::NodeMetrics* report) {
 
 }  // namespace
 
+namespace {
+
+// Half of the time that all results have: that a file makes no progress says more than that a node
+// is slow.
+std::chrono::nanoseconds WritingTime(const Experiment& experiment) {
+  return ResolvedTimeout(experiment.config().step_timeout()) / 2;
+}
+
+}  // namespace
+
 NodeRun::NodeRun(const Experiment* experiment, NodeRunOptions options)
     : experiment_(experiment),
       options_(std::move(options)),
       coordinates_(options_.rank == 0 && !options_.joins),
       node_directory_(NodeDirectory(options_.run_directory, options_.rank)),
+      guard_(WriteRight({.run_directory = options_.run_directory,
+                         .place = options_.session.discovery != nullptr ? options_.session.discovery
+                                                                        : options_.session.role,
+                         .locks = options_.locks && !coordinates_,
+                         .patience = WritingTime(*experiment)})),
       course_(experiment->NewCourse()),
       horizon_(experiment->HorizonOf(course_.get(), settles_last())) {}
 
@@ -376,7 +392,8 @@ absl::Status NodeRun::PrepareCompletion() {
       .describe = [this](CheckpointManifest* manifest) { Describe(manifest); },
       .sync_metrics = [this] { return run_metrics_->Sync(WritingDeadline()); },
       .completed = [this](Round round) { session_->OnCheckpoint(round); },
-      .failed = [this](const absl::Status& why) { session_->Interrupt(why); }});
+      .failed = [this](const absl::Status& why) { session_->Interrupt(why); },
+      .guard = guard_});
   return absl::OkStatus();
 }
 
@@ -440,7 +457,12 @@ void NodeRun::PrepareEvaluations() {
 
 absl::Status NodeRun::OnRole() {
   PrepareCollector();
-  ASSIGN_OR_RETURN(InheritedRun run, InheritRun(options_.run_directory, experiment_->config()));
+  InheritedRun run;
+  RETURN_IF_ERROR(guard_([&] {
+    absl::StatusOr<InheritedRun> found = InheritRun(options_.run_directory, experiment_->config());
+    if (found.ok()) run = *std::move(found);
+    return found.status();
+  }));
   collector_->TakeOver(run.measured, std::move(run.bytes_sent), lost_bytes_);
   for (const RunMetrics& line : run.measured) {
     if (!line.test_accuracy) continue;
@@ -468,12 +490,12 @@ absl::Status NodeRun::OpenRunMetrics(Round from) {
   const auto interrupt = [this](const absl::Status& why) { session_->Interrupt(why); };
   ASSIGN_OR_RETURN(std::unique_ptr<LineFile> lines,
                    LineFile::Open(MetricsPath(options_.run_directory)));
-  run_metrics_ = std::make_unique<BackgroundLines>(std::move(lines), interrupt);
+  run_metrics_ = std::make_unique<BackgroundLines>(std::move(lines), interrupt, guard_);
   if (!experiment_->config().tensorboard()) return absl::OkStatus();
   const absl::Time now = absl::Now();
   ASSIGN_OR_RETURN(std::unique_ptr<LineFile> events,
                    CreateEventFile(options_.run_directory, now, now, from));
-  events_ = std::make_unique<BackgroundLines>(std::move(events), interrupt);
+  events_ = std::make_unique<BackgroundLines>(std::move(events), interrupt, guard_);
   return absl::OkStatus();
 }
 
@@ -847,7 +869,7 @@ absl::Status NodeRun::Evaluate(const AveragedModel& average) {
   collector_->OnEvaluation(*evaluation);
   // The model that met the target is kept.
   if (!met_before) {
-    RETURN_IF_ERROR(WriteAveragedModel(*experiment_, average, options_.run_directory));
+    RETURN_IF_ERROR(WriteAveragedModel(*experiment_, average, options_.run_directory, guard_));
   }
   if (moved && written_first) ExtendRoundLimit();
   return absl::OkStatus();
@@ -868,11 +890,8 @@ void NodeRun::Record(const RunMetrics& metrics) {
   options_.on_metrics(metrics);
 }
 
-// Half of the time that all results have: that a file makes no progress says more than that a node
-// is slow.
 std::chrono::steady_clock::time_point NodeRun::WritingDeadline() const {
-  return std::chrono::steady_clock::now() +
-         ResolvedTimeout(experiment_->config().step_timeout()) / 2;
+  return std::chrono::steady_clock::now() + WritingTime(*experiment_);
 }
 
 absl::Status NodeRun::WriteResults() {
@@ -881,10 +900,10 @@ absl::Status NodeRun::WriteResults() {
   if (events_) RETURN_IF_ERROR(events_->Drain(deadline));
   if (completion_) {
     RETURN_IF_ERROR(completion_->Drain(deadline));
-    RETURN_IF_ERROR(RemoveIncompleteCheckpoints(options_.run_directory));
+    RETURN_IF_ERROR(guard_([this] { return RemoveIncompleteCheckpoints(options_.run_directory); }));
   }
   RETURN_IF_ERROR(WriteSummary());
-  return recording_->Join();
+  return guard_([this] { return recording_->Join(); });
 }
 
 absl::Status NodeRun::WriteSummary() {
@@ -898,7 +917,7 @@ absl::Status NodeRun::WriteSummary() {
   if (const std::vector<NodeTotals> totals = collector_->totals(); !totals.empty()) {
     AddTotals(totals, experiment_->workers(), &summary);
   }
-  return grapevine::WriteSummary(options_.run_directory, summary);
+  return grapevine::WriteSummary(options_.run_directory, summary, guard_);
 }
 
 }  // namespace grapevine

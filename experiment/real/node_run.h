@@ -67,6 +67,8 @@ struct NodeRunOptions {
   // Where somebody else computes this node's gradients (Experiment::BuildFor an OutsideProblem);
   // null: the experiment's problem does.
   std::shared_ptr<GradientDesk> desk = nullptr;
+  // Whether no other process keeps the run directory's lock once this node has rank 0's role.
+  bool locks = false;
   // Sees every averaged model, before it is released: where this node has rank 0's role; and on all
   // that have a part in it where somebody else computes gradients (desk). On a thread of the run;
   // the run waits for it.
@@ -186,6 +188,7 @@ class NodeRun final : private RunObserver {
   const NodeRunOptions options_;
   std::atomic<bool> coordinates_;  // has rank 0's role
   const std::string node_directory_;
+  const WriteGuard guard_;  // of the run's files
   const std::unique_ptr<RunCourse> course_;
 
   std::unique_ptr<const ComputeTime> compute_;

@@ -229,6 +229,7 @@ OutsideNode::~OutsideNode() {
 void OutsideNode::Begin(NodeRunOptions options) {
   rank_ = options.rank;
   options.run_directory = folder_.path();
+  options.locks = true;
   options.on_announced = [this] { return folder_.Begin(); };
   options.desk = desk_;
   options.on_listening = [](const HostAddress&) { return absl::OkStatus(); };

@@ -218,7 +218,7 @@ std::string LittleEndian64(uint64_t value) {
 }
 
 absl::Status Write(const std::string& path, std::span<const SafetensorsTensor> tensors,
-                   const std::string& header) {
+                   const std::string& header, const WriteGuard& guard) {
   ASSIGN_OR_RETURN(std::unique_ptr<AtomicFile> file, AtomicFile::Create(path));
   RETURN_IF_ERROR(file->Append(LittleEndian64(header.size())));
   RETURN_IF_ERROR(file->Append(header));
@@ -226,7 +226,7 @@ absl::Status Write(const std::string& path, std::span<const SafetensorsTensor> t
     RETURN_IF_ERROR(file->Append(
         {reinterpret_cast<const char*>(tensor.elements.data()), tensor.elements.size_bytes()}));
   }
-  return file->Commit();
+  return file->Commit(guard);
 }
 
 // Bytes of an element; 0 of a type that no model here has.
@@ -342,20 +342,22 @@ std::string ShownName(std::string_view name) {
 }
 
 absl::Status WriteSafetensors(const std::string& path, std::span<const SafetensorsTensor> tensors,
-                              const SafetensorsMetadata& metadata) {
-  absl::Status status = Write(path, tensors, HeaderOf(tensors, metadata));
-  return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
+                              const SafetensorsMetadata& metadata, const WriteGuard& guard) {
+  absl::Status status = Write(path, tensors, HeaderOf(tensors, metadata), guard);
+  if (status.ok() || FailureOf(status) != Failure::kOther) return status;
+  return WithFailure(std::move(status), Failure::kOutput);
 }
 
 absl::Status WriteSafetensors(const std::string& path, const ReplicaLayout& layout,
-                              const float* replica, const SafetensorsMetadata& metadata) {
+                              const float* replica, const SafetensorsMetadata& metadata,
+                              const WriteGuard& guard) {
   std::vector<SafetensorsTensor> tensors;
   for (const TensorView* view : Views(layout)) {
     tensors.push_back({.name = view->name,
                        .shape = view->shape,
                        .elements = {replica + view->offset, static_cast<size_t>(view->size)}});
   }
-  return WriteSafetensors(path, tensors, metadata);
+  return WriteSafetensors(path, tensors, metadata, guard);
 }
 
 absl::StatusOr<Safetensors> Safetensors::Open(const std::string& path) {

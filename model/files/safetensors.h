@@ -54,13 +54,14 @@ struct SafetensorsTensor {
   std::span<const float> elements;
 };
 
-// The file appears whole or not at all.
+// The file appears whole, once `guard` allows it, or not at all.
 absl::Status WriteSafetensors(const std::string& path, std::span<const SafetensorsTensor> tensors,
-                              const SafetensorsMetadata& metadata);
+                              const SafetensorsMetadata& metadata, const WriteGuard& guard = {});
 
 // Writes the tensors of a replica (layout.size elements) under their names.
 absl::Status WriteSafetensors(const std::string& path, const ReplicaLayout& layout,
-                              const float* replica, const SafetensorsMetadata& metadata);
+                              const float* replica, const SafetensorsMetadata& metadata,
+                              const WriteGuard& guard = {});
 
 // An opened file, validated. Immutable, safe from any thread.
 class Safetensors {

@@ -1,7 +1,7 @@
-// Whether a coordinator may decide for the run at this moment, where rank 0's role is held by a lease
-// that may lapse (node/discovery/role_lease.h): then another node may have taken the run over, and
-// who is in it is that one's to say. What has happened to nodes meanwhile is kept, to be judged once
-// the role is certain again.
+// Whether a coordinator may decide for the run at this moment, where rank 0's role is held by a
+// lease that may lapse (node/discovery/role_lease.h): then another node may have taken the run
+// over, and who is in it is that one's to say. What has happened to nodes meanwhile is kept, to be
+// judged once the role is certain again.
 //
 // Thread-compatible; without I/O.
 #ifndef GRAPEVINE_NODE_CONTROL_TENURE_H_

@@ -1,5 +1,5 @@
-// The right to act for a run, of whoever has rank 0's role by a lease in a store (node/store/store.h,
-// HeldKey): to agree upon who is in it, and to write its files.
+// The right to act for a run, of whoever has rank 0's role by a lease in a store
+// (node/store/store.h, HeldKey): to agree upon who is in it, and to write its files.
 //
 // A lease that has not been renewed for its time to live has lapsed: another node may have the role
 // by now. Whoever held it decides and writes nothing until the store has given it back, which it

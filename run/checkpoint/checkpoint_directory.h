@@ -29,6 +29,7 @@
 #include "kernels/vector/shared_vector.h"
 #include "run/checkpoint/checkpoint_files.h"
 #include "run/checkpoint/node_state.h"
+#include "system/file.h"
 
 namespace grapevine {
 
@@ -53,7 +54,7 @@ absl::StatusOr<CheckpointPart> WriteNodePart(const std::string& checkpoint, Rank
 
 // Phase two: all parts are on the disk. Then older checkpoints are removed, but for the last ones.
 absl::Status CompleteCheckpoint(const std::string& run, const std::string& checkpoint,
-                                const CheckpointManifest& manifest);
+                                const CheckpointManifest& manifest, const WriteGuard& guard = {});
 
 // Whether it is complete or not.
 absl::Status RemoveCheckpoint(const std::string& checkpoint);

@@ -19,11 +19,13 @@
 namespace grapevine {
 
 absl::Status AsOutputStatus(absl::Status status) {
-  return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
+  if (status.ok() || FailureOf(status) != Failure::kOther) return status;
+  return WithFailure(std::move(status), Failure::kOutput);
 }
 
-absl::Status WriteOutputFile(const std::string& path, std::string_view bytes) {
-  return AsOutputStatus(WriteFileAtomically(path, bytes));
+absl::Status WriteOutputFile(const std::string& path, std::string_view bytes,
+                             const WriteGuard& guard) {
+  return AsOutputStatus(WriteFileAtomically(path, bytes, guard));
 }
 
 namespace fs = std::filesystem;
@@ -98,8 +100,12 @@ absl::Status SystemError(int error, std::string_view what, const std::string& pa
 constexpr std::chrono::seconds kPatience{2};
 
 BackgroundWriter::Options Appending(std::shared_ptr<LineFile> file,
-                                    std::function<void(const absl::Status&)> failed) {
-  return {.write = [file](std::string_view text) { return file->AppendRecord(text); },
+                                    std::function<void(const absl::Status&)> failed,
+                                    WriteGuard guard) {
+  return {.write =
+              [file, guard = std::move(guard)](std::string_view text) {
+                return Guarded(guard, [&] { return file->AppendRecord(text); });
+              },
           .name = file->path(),
           .capacity = BackgroundLines::kCapacity,
           .failed = [failed = std::move(failed)](
@@ -143,8 +149,8 @@ absl::Status LineFile::Sync() const {
 }
 
 BackgroundLines::BackgroundLines(std::unique_ptr<LineFile> file,
-                                 std::function<void(const absl::Status&)> failed)
-    : file_(std::move(file)), writer_(Appending(file_, std::move(failed))) {}
+                                 std::function<void(const absl::Status&)> failed, WriteGuard guard)
+    : file_(std::move(file)), writer_(Appending(file_, std::move(failed), std::move(guard))) {}
 
 absl::Status BackgroundLines::Drain(std::chrono::steady_clock::time_point deadline) {
   return AsOutputStatus(writer_.Drain(deadline));

@@ -19,14 +19,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "system/background.h"
+#include "system/file.h"
 
 namespace grapevine {
 
-// The same status with Failure::kOutput; OK stays OK.
+// The same status with Failure::kOutput, unless it has another already; OK stays OK.
 absl::Status AsOutputStatus(absl::Status status);
 
 // Writes a temporary file, fsyncs it and renames it.
-absl::Status WriteOutputFile(const std::string& path, std::string_view bytes);
+absl::Status WriteOutputFile(const std::string& path, std::string_view bytes,
+                             const WriteGuard& guard = {});
 
 // "cannot remove runs/ring: Permission denied".
 absl::Status OutputFolderError(const std::error_code& error, std::string_view what,
@@ -81,8 +83,10 @@ class BackgroundLines {
  public:
   static constexpr size_t kCapacity = size_t{1} << 24;  // pending bytes
 
-  // `failed` receives the first error, on the writing thread or within Append.
-  BackgroundLines(std::unique_ptr<LineFile> file, std::function<void(const absl::Status&)> failed);
+  // `failed` receives the first error, on the writing thread or within Append. `guard` allows each
+  // append, on the writing thread, which may outlive this while it waits for that.
+  BackgroundLines(std::unique_ptr<LineFile> file, std::function<void(const absl::Status&)> failed,
+                  WriteGuard guard = {});
   // Gives pending lines a few seconds, then leaves them to the thread: a stalled disk does not
   // keep the process alive.
   ~BackgroundLines() = default;

@@ -325,8 +325,8 @@ absl::Status WriteStatistics(const std::string& run, const Statistics& statistic
   return WriteOutputFile(StatisticsPath(run), ToJsonText(statistics));
 }
 
-absl::Status WriteSummary(const std::string& run, const Summary& summary) {
-  return WriteOutputFile(SummaryPath(run), ToJsonText(summary));
+absl::Status WriteSummary(const std::string& run, const Summary& summary, const WriteGuard& guard) {
+  return WriteOutputFile(SummaryPath(run), ToJsonText(summary), guard);
 }
 
 }  // namespace grapevine

@@ -145,7 +145,8 @@ absl::StatusOr<std::optional<RecordedStatistics>> ReadStatisticsIfAny(const std:
 // Empty if there is no such file.
 std::string ReadInputs(const std::string& run);
 // Written completely or not at all.
-absl::Status WriteSummary(const std::string& run, const Summary& summary);
+absl::Status WriteSummary(const std::string& run, const Summary& summary,
+                          const WriteGuard& guard = {});
 absl::Status WriteInputs(const std::string& run, const std::string& text);
 absl::Status WriteStatistics(const std::string& run, const Statistics& statistics);
 
