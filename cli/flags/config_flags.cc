@@ -26,7 +26,6 @@ constexpr const char* kOthers[] = {
     kProgressDescriptorVariable,  // likewise
     kRoleVariable,                // likewise
     kLauncherDescriptorVariable,  // likewise
-    "GRAPEVINE_DATA",             // of the tests: where real data are
     "GRAPEVINE_CUDA",             // of the build: with GPUs or without
 };
 

@@ -149,12 +149,6 @@ absl::StatusOr<Place> PlaceOfFiles(Config& config, Rank rank) {
   return Place{std::move(temporary), RunReservation(LockedFolder{config.out(), nullptr})};
 }
 
-absl::StatusOr<std::unique_ptr<HttpServer>> ShowFiles(const Config& config, Rank rank,
-                                                      const std::string& folder) {
-  const SignalsAreForOthers meanwhile;
-  return OpenDashboard(config, rank, folder);
-}
-
 // Rank 0 cannot begin; the others, which may be waiting for it, hear why.
 absl::Status Told(NodeRunOptions& options, const Config& config, absl::Status why) {
   if (options.rank != 0 || options.joins) return why;
@@ -204,7 +198,7 @@ absl::StatusOr<std::unique_ptr<OutsideNode>> OutsideNode::Join(
     return Told(options, config, std::move(fits));
   }
   absl::StatusOr<std::unique_ptr<HttpServer>> dashboard =
-      ShowFiles(config, options.rank, place->folder.path());
+      OpenDashboard(config, options.rank, place->folder.path());
   if (!dashboard.ok()) return Told(options, config, dashboard.status());
   std::unique_ptr<OutsideNode> node(
       new OutsideNode(*std::move(experiment), std::move(place->folder), std::move(place->temporary),

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "system/file_descriptor.h"
+
 namespace grapevine {
 namespace {
 
@@ -98,6 +100,7 @@ class HttpServer::Impl {
       acceptors_.emplace_back(io_, tcp::v4(), socket.get());
     }
     for (tcp::acceptor& acceptor : acceptors_) AcceptFrom(acceptor);
+    const SignalsAreForOthers meanwhile;
     thread_ = std::thread([this] { io_.run(); });
   }
   ~Impl() {

@@ -57,10 +57,8 @@ class Place final : public Discovery, public RoleLease {
 class WriteRightTest : public ::testing::Test {
  protected:
   WriteGuard Guard(std::chrono::nanoseconds patience, bool locks = false) {
-    return WriteRight({.run_directory = run_.path(),
-                       .place = place_,
-                       .locks = locks,
-                       .patience = patience});
+    return WriteRight(
+        {.run_directory = run_.path(), .place = place_, .locks = locks, .patience = patience});
   }
   bool Exists(const std::string& name) const { return std::filesystem::exists(run_.File(name)); }
 
@@ -87,8 +85,8 @@ TEST_F(WriteRightTest, LinesWaitForARoleThatComesBack) {
   place_->held = false;
   auto file = LineFile::Open(run_.File("metrics.jsonl"));
   ASSERT_TRUE(file.ok()) << file.status();
-  BackgroundLines lines(*std::move(file), [](const absl::Status& why) { FAIL() << why; },
-                        Guard(minutes(5)));
+  BackgroundLines lines(
+      *std::move(file), [](const absl::Status& why) { FAIL() << why; }, Guard(minutes(5)));
   lines.Append("{}");
   while (!place_->asked) std::this_thread::yield();
   EXPECT_EQ(std::filesystem::file_size(run_.File("metrics.jsonl")), 0u);

@@ -27,8 +27,8 @@ double AccuracyOf(std::vector<std::string> flags) {
 class MnistAccuracy : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(MnistAccuracy, EightNodesReachItWithDefaultSettings) {
-  const char* data = std::getenv("GRAPEVINE_DATA");
-  if (data == nullptr) GTEST_SKIP() << "GRAPEVINE_DATA names no folder with mnist/";
+  const char* data = std::getenv("TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "TEST_DATA names no folder with mnist/";
   EXPECT_GE(AccuracyOf({"-n", "8", "--topology", GetParam(), "--model=lenet5", "--epochs=3",
                         std::string("--data=mnist:") + data + "/mnist"}),
             0.985);

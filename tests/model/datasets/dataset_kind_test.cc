@@ -67,11 +67,11 @@ TEST(DatasetKindTest, FindsADataSetOfOnesOwn) {
   EXPECT_THAT(Refusal("constant:label=2"), HasSubstr("more than 1"));
 }
 
-// The real data sets, where GRAPEVINE_DATA names a folder that holds them.
+// The real data sets, where TEST_DATA names a folder that holds them.
 class RealDataTest : public ::testing::Test {
  protected:
   std::string Folder(const std::string& name) {
-    const char* data = std::getenv("GRAPEVINE_DATA");
+    const char* data = std::getenv("TEST_DATA");
     return data == nullptr ? "" : (std::filesystem::path(data) / name).string();
   }
 };
@@ -83,7 +83,7 @@ std::vector<int> ClassCounts(const Dataset& data) {
 }
 
 TEST_F(RealDataTest, Mnist) {
-  if (Folder("mnist").empty()) GTEST_SKIP() << "GRAPEVINE_DATA is not set";
+  if (Folder("mnist").empty()) GTEST_SKIP() << "TEST_DATA is not set";
   const absl::StatusOr<TrainTest> data = MakeDataset("mnist:" + Folder("mnist"));
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(data->train->size(), 60000);
@@ -94,7 +94,7 @@ TEST_F(RealDataTest, Mnist) {
 }
 
 TEST_F(RealDataTest, Cifar10) {
-  if (Folder("cifar-10-batches-bin").empty()) GTEST_SKIP() << "GRAPEVINE_DATA is not set";
+  if (Folder("cifar-10-batches-bin").empty()) GTEST_SKIP() << "TEST_DATA is not set";
   const absl::StatusOr<TrainTest> data = MakeDataset("cifar10:" + Folder("cifar-10-batches-bin"));
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_GT(data->train->size(), 0);

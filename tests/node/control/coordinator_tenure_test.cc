@@ -83,8 +83,9 @@ TEST_F(CoordinatorTenure, GoesIfSomethingIsToBeDecidedForTooLong) {
   EXPECT_FALSE(runs());
   EXPECT_TRUE(coordinator_->resigned()) << "another node may have the others";
   EXPECT_EQ(Class(), Failure::kPeerLost);
-  EXPECT_THAT(Message(), AllOf(HasSubstr("rank 0"), HasSubstr("could not say who is still in"),
-                               HasSubstr("--rendezvous-timeout"), HasSubstr("which store is away")));
+  EXPECT_THAT(Message(),
+              AllOf(HasSubstr("rank 0"), HasSubstr("could not say who is still in"),
+                    HasSubstr("--rendezvous-timeout"), HasSubstr("which store is away")));
   EXPECT_THAT(directives_[1], IsEmpty());
 }
 

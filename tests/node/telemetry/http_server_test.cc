@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <memory>
 #include <string>
@@ -43,6 +44,24 @@ TEST(HttpServer, AnswersAtItsPaths) {
               AllOf(HasSubstr("Content-Type: text/x-test"), HasSubstr("Content-Length: 5")));
   EXPECT_EQ(reply.body, "here\n");
   EXPECT_EQ(HttpGet(server->port(), "/elsewhere").status, 404);
+}
+
+// The kernel gives a signal to any thread that does not block it: a rank 0 that served its run's
+// page was killed by SIGTERM, without its last checkpoint.
+TEST(HttpServer, ItsThreadTakesNoSignal) {
+  absl::StatusOr<ListeningSockets> sockets =
+      ListenOn({"127.0.0.1", 0}, std::chrono::seconds(5), "no remedy");
+  ASSERT_TRUE(sockets.ok()) << sockets.status();
+  const HttpServer server(*std::move(sockets), kPatient, [](std::string_view) {
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    std::string taken;
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+      if (sigismember(&blocked, signal) == 0) taken += std::to_string(signal) + " ";
+    }
+    return HttpAnswer{.body = "takes: " + taken};
+  });
+  EXPECT_EQ(HttpGet(server.port(), "/").body, "takes: ");
 }
 
 TEST(HttpServer, OnlyReads) {
