@@ -83,7 +83,7 @@ class CheckpointCompletion {
     // Likewise: it is complete.
     std::function<void(Round)> completed;
     std::function<void(const absl::Status&)> failed;
-    WriteGuard guard = {};  // likewise: of what makes the checkpoint valid
+    WriteGuard guard = {};  // allows the model and the manifest to be renamed
   };
   // All outlive this.
   explicit CheckpointCompletion(Parts parts);

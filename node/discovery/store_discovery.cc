@@ -333,10 +333,11 @@ absl::Status StoreDiscovery::Lapsed() const {
                            std::string(loss_->why.message()), ")")
             : "in time";
   return WithFailure(
-      absl::AbortedError(absl::StrCat(
-          "another node may have rank 0's role by now: ", place_, " has not confirmed this node's ",
-          since,
-          "; look at the way from this machine to it, and start the run again with --resume")),
+      absl::AbortedError(absl::StrCat("another node may have rank 0's role by now: ", place_,
+                                      " has not confirmed this node's ", since,
+                                      "; look at the way from this machine to it, and if no other "
+                                      "node has gone on with the run, "
+                                      "start the run again with --resume")),
       Failure::kPeerLost);
 }
 
@@ -465,7 +466,9 @@ void StoreDiscovery::TakeAgain(const CoordinatorAnnouncement& own) {
       std::this_thread::sleep_for(kRetry);
       continue;
     }
-    if (taken->holder) continue;      // what this process wrote itself, and has yet to lapse
+    // The holder is this process's own entry, which has yet to lapse, or another's that is about to
+    // say in KEY-last that it has the role.
+    if (taken->holder) continue;
     std::unique_ptr<HeldKey> before;  // its own thread has ended, or is about to
     MutexLock lock(mutex_);
     if (!announced_) return;
