@@ -145,7 +145,7 @@ absl::Status AtomicFile::Append(std::string_view bytes) {
 // Closed last: until it has its final name, the file is marked as being written.
 absl::Status AtomicFile::Commit(const WriteGuard& guard) {
   if (fsync(file_.get()) != 0) return SystemError(errno, "cannot flush", temporary_);
-  RETURN_IF_ERROR(Guarded(guard, [this] {
+  RETURN_IF_ERROR(IfPermitted(guard, [this] {
     return rename(temporary_.c_str(), path_.c_str()) == 0
                ? absl::OkStatus()
                : SystemError(errno, "cannot rename to", path_);

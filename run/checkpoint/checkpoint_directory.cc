@@ -188,7 +188,7 @@ absl::StatusOr<CheckpointPart> WriteNodePart(const std::string& checkpoint, Rank
 absl::Status CompleteCheckpoint(const std::string& run, const std::string& checkpoint,
                                 const CheckpointManifest& manifest, const WriteGuard& guard) {
   RETURN_IF_ERROR(WriteOutputFile(ManifestPath(checkpoint), ToText(manifest), guard));
-  return Guarded(guard, [&] { return RemoveOld(run); });
+  return IfPermitted(guard, [&] { return RemoveOld(run); });
 }
 
 absl::Status RemoveCheckpoint(const std::string& checkpoint) {

@@ -104,7 +104,7 @@ BackgroundWriter::Options Appending(std::shared_ptr<LineFile> file,
                                     WriteGuard guard) {
   return {.write =
               [file, guard = std::move(guard)](std::string_view text) {
-                return Guarded(guard, [&] { return file->AppendRecord(text); });
+                return IfPermitted(guard, [&] { return file->AppendRecord(text); });
               },
           .name = file->path(),
           .capacity = BackgroundLines::kCapacity,
