@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr int kNodes = 4;
-constexpr int kUsage = 2, kOutput = 4, kRendezvous = 5;
+constexpr int kUsage = 2, kOutput = 4, kRendezvous = 5, kLost = 6;
 
 class DiscoveryByNode : public ::testing::Test {
  protected:
@@ -209,7 +209,7 @@ TEST_F(DiscoveryByNode, WithoutAStoreARunEndsWithoutRankZero) {
   ASSERT_TRUE(nodes[0]->AwaitOutput("round ")) << nodes[0]->output();
   nodes[0]->Signal(SIGKILL);
   nodes[0]->Await();
-  for (int rank = 1; rank < kNodes; ++rank) EXPECT_EQ(nodes[rank]->Await(), 6);
+  for (int rank = 1; rank < kNodes; ++rank) EXPECT_EQ(nodes[rank]->Await(), kLost);
 }
 
 TEST_F(DiscoveryByNode, InAFolder) { ExpectRuns("file:" + folder_.File("rendezvous")); }
@@ -232,6 +232,16 @@ class DiscoveryInEtcd : public DiscoveryByNode {
     if (EtcdServer::Program().empty()) GTEST_SKIP() << EtcdServer::kMissing;
     etcd_ = std::make_unique<EtcdServer>(folder_.File("etcd"));
     place_ = "etcd:" + etcd_->address() + "/run-17";
+  }
+  // Nodes of a run that takes seconds, which has begun.
+  std::vector<std::unique_ptr<GrapevineProcess>> TrainingLonger(
+      const std::vector<std::string>& flags = {}) {
+    const std::vector<std::string> longer = {"--model=phantom:1MB", "--compute=20ms",
+                                             "--rounds=250"};
+    std::vector<std::unique_ptr<GrapevineProcess>> nodes;
+    for (int rank = 0; rank < kNodes; ++rank) nodes.push_back(Start(rank, place_, flags, longer));
+    EXPECT_TRUE(nodes[0]->AwaitOutput("round ")) << nodes[0]->output();
+    return nodes;
   }
 
   std::unique_ptr<EtcdServer> etcd_;
@@ -298,15 +308,22 @@ TEST_F(DiscoveryByNode, CertificatesForEtcdAreForEtcd) {
   EXPECT_THAT(elsewhere->output(), HasSubstr("nobody is looked for in etcd"));
 }
 
-// Once they have found each other, nobody needs it.
-TEST_F(DiscoveryInEtcd, ARunOutlivesItsStore) {
-  const std::vector<std::string> longer = {"--model=phantom:1MB", "--compute=20ms", "--rounds=250"};
-  std::vector<std::unique_ptr<GrapevineProcess>> nodes;
-  for (int rank = 0; rank < kNodes; ++rank) nodes.push_back(Start(rank, place_, {}, longer));
-  ASSERT_TRUE(nodes[0]->AwaitOutput("round "));
+// Rounds need no store; what is written of the run waits for it.
+TEST_F(DiscoveryInEtcd, ARunOutlivesARestartOfItsStore) {
+  const auto nodes = TrainingLonger();
   etcd_->Kill();
+  EXPECT_TRUE(nodes[0]->AwaitOutput("no longer announced in etcd at")) << nodes[0]->output();
+  etcd_->Restart();
   for (const auto& node : nodes) EXPECT_EQ(node->Await(), 0) << node->output();
+  EXPECT_TRUE(std::filesystem::exists(folder_.File("run/summary.json")));
+}
+
+TEST_F(DiscoveryInEtcd, ARunThatNeverHearsOfItsStoreAgainHasNoResults) {
+  const auto nodes = TrainingLonger({"--step-timeout=12s", "--rendezvous-timeout=6s"});
+  etcd_->Kill();
+  for (const auto& node : nodes) EXPECT_EQ(node->Await(), kLost) << node->output();
   EXPECT_THAT(nodes[0]->output(), HasSubstr("no longer announced in etcd at"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("run/summary.json")));
 }
 
 TEST_F(DiscoveryByNode, WhatCannotWorkSaysWhoWhereAndSinceWhen) {

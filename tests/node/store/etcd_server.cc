@@ -24,7 +24,7 @@ EtcdServer::EtcdServer(const std::string& folder, const std::optional<Tls>& tls)
     : port_(FreePort()) {
   const std::string clients = (tls ? "https://" : "http://") + address();
   const std::string peers = "http://127.0.0.1:" + std::to_string(FreePort());
-  std::vector<std::string> arguments = {"etcd",
+  arguments_ = {"etcd",
                                         "--name=test",
                                         "--data-dir=" + folder,
                                         "--listen-client-urls=" + clients,
@@ -35,10 +35,14 @@ EtcdServer::EtcdServer(const std::string& folder, const std::optional<Tls>& tls)
                                         "--logger=zap",
                                         "--log-level=error"};
   if (tls) {
-    arguments.insert(arguments.end(), {"--trusted-ca-file=" + tls->ca, "--cert-file=" + tls->cert,
+    arguments_.insert(arguments_.end(), {"--trusted-ca-file=" + tls->ca, "--cert-file=" + tls->cert,
                                        "--key-file=" + tls->key, "--client-cert-auth"});
   }
-  auto process = ChildProcess::Start({.executable = Program(), .arguments = arguments});
+  Restart();
+}
+
+void EtcdServer::Restart() {
+  auto process = ChildProcess::Start({.executable = Program(), .arguments = arguments_});
   EXPECT_TRUE(process.ok()) << process.status();
   if (process.ok()) process_ = *std::move(process);
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "system/child_process.h"
 
@@ -30,8 +31,11 @@ class EtcdServer {
   void Freeze();
   void Thaw();
   void Kill() { process_.reset(); }
+  // With the data and at the port of the one that was killed.
+  void Restart();
 
  private:
+  std::vector<std::string> arguments_;
   int port_;
   std::unique_ptr<ChildProcess> process_;
 };
