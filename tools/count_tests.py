@@ -5,7 +5,7 @@ Reads the build events (one JSON object a line) that --build_event_json_file
 wrote and the test.xml of every test in them. The last line is
 "N passed, N failed", with ", N skipped" where some were. A program without a
 case failed, and so did a run that did not come to its end. Where
-GRAPEVINE_TEST_WITHOUT is set, so did a case that was skipped because a program
+TEST_WITHOUT is set, so did a case that was skipped because a program
 is missing which it does not name ("slurm gpu"). Exit status 1 when something
 failed, or when there is nothing to count.
 """
@@ -21,7 +21,7 @@ MISSING = re.compile(r"\b(is|are) (missing|not installed)\b")
 
 def unexpected(skipped):
     """Why a case was skipped, if for want of a program that nobody has named."""
-    without = os.environ.get("GRAPEVINE_TEST_WITHOUT")
+    without = os.environ.get("TEST_WITHOUT")
     why = "" if skipped is None else (skipped.get("message") or "") + (skipped.text or "")
     if without is None or not MISSING.search(why):
         return None
@@ -47,7 +47,7 @@ def cases_of(result):
             elif case.find("skipped") is not None or case.get("result") == "skipped":
                 why = unexpected(case.find("skipped"))
                 if why:
-                    print("%s: %s (GRAPEVINE_TEST_WITHOUT does not name it)" % (case.get("name"), why))
+                    print("%s: %s (TEST_WITHOUT does not name it)" % (case.get("name"), why))
                     failed += 1
                 else:
                     skipped += 1

@@ -55,13 +55,13 @@ class CountTestsTest(unittest.TestCase):
         events = [self.result("t", PASSED + missing + other), SUCCESS]
         for without, expected in ((None, (0, ["1 passed, 0 failed, 2 skipped"])),
                                   ("slurm etcd", (0, ["1 passed, 0 failed, 2 skipped"])),
-                                  ("", (1, ["d: x.cc:7 etcd is not installed (GRAPEVINE_TEST_WITHOUT does not"
+                                  ("", (1, ["d: x.cc:7 etcd is not installed (TEST_WITHOUT does not"
                                             " name it)", "1 passed, 1 failed, 1 skipped"]))):
-            os.environ.pop("GRAPEVINE_TEST_WITHOUT", None)
+            os.environ.pop("TEST_WITHOUT", None)
             if without is not None:
-                os.environ["GRAPEVINE_TEST_WITHOUT"] = without
+                os.environ["TEST_WITHOUT"] = without
             self.assertEqual(self.count(events), expected)
-        os.environ.pop("GRAPEVINE_TEST_WITHOUT")
+        os.environ.pop("TEST_WITHOUT")
 
     def test_a_failed_case_fails(self):
         events = [self.result("t", PASSED + FAILED, "FAILED"), {"finished": {"exitCode": {"name": "TESTS_FAILED"}}}]
