@@ -40,7 +40,8 @@ class MappedFile {
 // Carries out a change of a file that others see (a rename, an append) if this process may still
 // make it at this moment, else returns why not; it may wait for the right. Empty: nobody asks.
 using WriteGuard = std::function<absl::Status(const std::function<absl::Status()>& change)>;
-inline absl::Status IfPermitted(const WriteGuard& guard, const std::function<absl::Status()>& change) {
+inline absl::Status IfPermitted(const WriteGuard& guard,
+                                const std::function<absl::Status()>& change) {
   return guard ? guard(change) : change();
 }
 

