@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "node/server/grpc_credentials.h"
 #include "node/server/grpc_keepalive.h"
 #include "node/transport/grpc/grpc_transport_options.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine {
 namespace {
@@ -732,6 +734,7 @@ bool IsFound(const NodeSessionOptions& options, const HostAddress& listening) {
 
 void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& why) {
   if (options.size < 2) return;
+  std::optional<SignalsAreForOthers> starting(std::in_place);  // what has threads
   CoordinatorOptions coordinator;
   coordinator.own.set_world_size(options.size);
   GrpcCoordinatorService service(std::move(coordinator),
@@ -752,6 +755,8 @@ void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& wh
     return;
   }
   if (!IsFound(options, (*server)->address())) return;
+  // Whoever waits here may be told to end.
+  starting.reset();
   (void)service.AwaitDeparture();  // no server is left to refuse nodes that come later
   if (options.discovery) options.discovery->Withdraw();
   (*server)->Shutdown(std::chrono::system_clock::now());

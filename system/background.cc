@@ -23,6 +23,7 @@ constexpr std::chrono::seconds kNextLook{1};
 }  // namespace
 
 WorkerThread::WorkerThread() {
+  const SignalsAreForOthers meanwhile;
   thread_ = std::thread([this] { Loop(); });
 }
 

@@ -11,6 +11,7 @@
 #include "model/data/batch.h"
 #include "node/runner/device_data_path.h"
 #include "run/config/config_values.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine {
 namespace {
@@ -26,6 +27,7 @@ absl::Status Unusable(const Config& config, const absl::Status& why) {
 absl::Status CheckDevice(const Config& config) {
   ASSIGN_OR_RETURN(const DeviceSpec spec, ParseDevice(config.device()));
   if (!spec.cuda) return absl::OkStatus();
+  const SignalsAreForOthers meanwhile;  // a driver may start threads
   const absl::StatusOr<std::vector<GpuInfo>> gpus = FindGpus();
   return gpus.ok() ? absl::OkStatus() : Unusable(config, gpus.status());
 }

@@ -90,7 +90,9 @@ def as_processes(size, script, *arguments, **variables):
         shared |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     with contextlib.ExitStack() as stack:
         yield [
-            stack.enter_context(process(script, *arguments, RANK=str(rank), **shared))
+            stack.enter_context(
+                process(script, *arguments, RANK=str(rank), LOCAL_RANK=str(rank), **shared)
+            )
             for rank in range(size)
         ]
 

@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include <chrono>
 #include <vector>
@@ -19,6 +21,15 @@ TEST(WorkerThread, DoesItsJobsInOrder) {
   for (int job = 0; job < 10; ++job) worker.Do([&done, job] { done.push_back(job); });
   ASSERT_TRUE(worker.Drain(AfterPatience()));
   EXPECT_EQ(done, std::vector<int>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST(WorkerThread, TakesNoSignal) {
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  WorkerThread worker;
+  worker.Do([&blocked] { pthread_sigmask(SIG_BLOCK, nullptr, &blocked); });
+  ASSERT_TRUE(worker.Drain(AfterPatience()));
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) EXPECT_EQ(sigismember(&blocked, signal), 1);
 }
 
 TEST(WorkerThread, SaysThatAJobTakesTooLong) {

@@ -11,6 +11,8 @@ import time
 
 SCRIPT = pathlib.Path(__file__).absolute().parents[2] / "tests" / "process" / "virtual_hosts.sh"
 PATIENCE_S = 20
+# Where Debian has root's programs; not in the PATH of everybody who starts this.
+os.environ["PATH"] = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
 # States of a port of a switch.
 DISABLED, FORWARDING = "0", "3"
 
