@@ -15,6 +15,7 @@
 #include "tests/algorithm/quadratics.h"
 #include "tests/algorithm/two_workers.h"
 #include "tests/testing/cluster.h"
+#include "tests/testing/seeds.h"
 #include "topology/topology.h"
 #include "topology/weights/mixing.h"
 
@@ -55,7 +56,7 @@ TEST(AccumulatedUpdates, HaveEveryGradientInAnyOrderOfEvents) {
   for (const char* kind : {"downpour", "adag"}) {
     for (const int window : {1, 3, 8}) {
       for (const Rank servers : {1, 3}) {
-        for (uint64_t seed = 1; seed <= 5; ++seed) {
+        for (const uint64_t seed : Seeds(5)) {
           SCOPED_TRACE(::testing::Message() << kind << ", window " << window << ", " << servers
                                             << " servers, order seed " << seed);
           constexpr Rank kWorkers = 4;
@@ -85,7 +86,7 @@ TEST(AccumulatedUpdates, HaveEveryGradientInAnyOrderOfEvents) {
 // Batch statistics are between the smallest and the largest of what was seen, whoever gives them
 // how often.
 TEST(AccumulatedUpdates, AverageBuffers) {
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
+  for (const uint64_t seed : Seeds(5)) {
     Cluster cluster({.algorithm = "downpour:window=30:servers=2",
                      .nodes = 8,
                      .parameters = 3,

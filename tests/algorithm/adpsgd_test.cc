@@ -16,6 +16,7 @@
 #include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
+#include "tests/testing/seeds.h"
 #include "topology/topology.h"
 #include "topology/weights/mixing.h"
 
@@ -144,7 +145,7 @@ TEST(Adpsgd, KeepsTheMeanInAnyOrderOfEvents) {
   for (const char* algorithm : {"adpsgd", "adpsgd:every=3"}) {
     for (const char* graph : {"ring", "star", "complete"}) {
       for (const Rank n : {1, 2, 3, 5, 8}) {
-        for (uint64_t seed = 1; seed <= 10; ++seed) {
+        for (const uint64_t seed : Seeds(10)) {
           SCOPED_TRACE(::testing::Message()
                        << algorithm << " on " << graph << " of " << n << ", order seed " << seed);
           double gradients = 0;
@@ -179,7 +180,7 @@ TEST(Adpsgd, KeepsTheMeanInAnyOrderOfEvents) {
 TEST(Adpsgd, TheRateIsThatOfANominalRoundWhichIsAveragedAsReplicasAre) {
   constexpr Rank kNodes = 5;
   for (const char* algorithm : {"adpsgd", "adpsgd:every=3"}) {
-    for (uint64_t seed = 1; seed <= 20; ++seed) {
+    for (const uint64_t seed : Seeds(20)) {
       SCOPED_TRACE(::testing::Message() << algorithm << ", order seed " << seed);
       std::vector<Round> rounds(kNodes);
       Round off = 0;
@@ -219,7 +220,7 @@ TEST(Adpsgd, TheRateIsThatOfANominalRoundWhichIsAveragedAsReplicasAre) {
 TEST(Adpsgd, TheNominalRoundGoesToTheEndOfTheRunWhoeverIsLost) {
   constexpr Rank kNodes = 6;
   constexpr Round kRounds = 200;
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const uint64_t seed : Seeds(20)) {
     SCOPED_TRACE(::testing::Message() << "order seed " << seed);
     std::map<Round, int> steps;  // by the nominal round
     ClusterOptions options{.algorithm = "adpsgd",
@@ -258,7 +259,7 @@ TEST(Adpsgd, TheNominalRoundGoesToTheEndOfTheRunWhoeverIsLost) {
 
 TEST(Adpsgd, AllNodesLearnAndAgree) {
   for (const char* algorithm : {"adpsgd", "adpsgd:every=4"}) {
-    for (uint64_t seed = 1; seed <= 5; ++seed) {
+    for (const uint64_t seed : Seeds(5)) {
       SCOPED_TRACE(::testing::Message() << algorithm << ", order seed " << seed);
       Cluster cluster({.algorithm = algorithm,
                        .nodes = 8,

@@ -14,6 +14,7 @@
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
 #include "tests/testing/registered_specs.h"
+#include "tests/testing/seeds.h"
 #include "topology/topology.h"
 
 namespace grapevine::testing {
@@ -76,7 +77,7 @@ class SynchronousContract : public AlgorithmContract {};
 
 TEST_P(SynchronousContract, TheOrderOfEventsChangesNoBit) {
   const auto expected = Run(Options());
-  for (uint64_t seed = 2; seed < 6; ++seed) {
+  for (const uint64_t seed : Seeds(4)) {
     ClusterOptions options = Options();
     options.order_seed = seed;
     EXPECT_EQ(Run(options), expected) << "order seed " << seed;
@@ -162,7 +163,7 @@ TEST_P(SynchronousContract, EveryNodeGoesThroughEveryBoundaryOnce) {
 }
 
 TEST_P(AlgorithmContract, EveryNodeRestsAtTheLimitInAnyOrderOfEvents) {
-  for (uint64_t seed = 1; seed < 20; ++seed) {
+  for (const uint64_t seed : Seeds(19)) {
     ClusterOptions options = Options();
     options.order_seed = seed;
     std::vector<Round> last(options.nodes);
@@ -186,7 +187,7 @@ TEST_P(AlgorithmContract, MemoryStaysWithinItsBound) {
   ASSERT_TRUE(elements.ok()) << elements.status();
   const auto bytes = *elements * static_cast<int64_t>(sizeof(float));
   const int64_t vectors = std::max(kMaxAtRest, *elements / kElements);
-  for (uint64_t seed = 1; seed < 20; ++seed) {
+  for (const uint64_t seed : Seeds(19)) {
     ClusterOptions shuffled = options;
     shuffled.order_seed = seed;
     Cluster cluster(shuffled);

@@ -12,6 +12,7 @@
 #include "tests/algorithm/quadratics.h"
 #include "tests/algorithm/two_workers.h"
 #include "tests/testing/cluster.h"
+#include "tests/testing/seeds.h"
 #include "topology/topology.h"
 #include "topology/weights/mixing.h"
 
@@ -38,7 +39,7 @@ TEST(AsyncEasgd, KeepsTheSumOfReplicasAndCentreInAnyOrderOfEvents) {
   constexpr int64_t kElements = 7;
   for (const char* algorithm : {"easgd:async", "easgd:async:every=3:rho=4"}) {
     for (const Rank servers : {1, 2, 3}) {
-      for (uint64_t seed = 1; seed <= 10; ++seed) {
+      for (const uint64_t seed : Seeds(10)) {
         SCOPED_TRACE(::testing::Message()
                      << algorithm << ", " << servers << " servers, order seed " << seed);
         Cluster cluster(

@@ -11,6 +11,7 @@
 
 #include "algorithm/async_gradients.h"
 #include "random/keyed_random.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -108,7 +109,7 @@ class Workers {
 };
 
 TEST(GradientBudget, IsUsedUpExactlyWhateverTheSpeeds) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const uint64_t seed : testing::Seeds(60)) {
     for (const Rank n : {1, 2, 3, 5, 8, 1000}) {
       SCOPED_TRACE(::testing::Message() << "seed " << seed << ", n = " << n);
       KeyedRandom random(seed, Purpose::kStraggler, n);
@@ -128,7 +129,7 @@ TEST(GradientBudget, IsUsedUpExactlyWhateverTheSpeeds) {
 }
 
 TEST(GradientBudget, ANodeFiveTimesSlowerEndsAtMostTwoOfItsStepsAfterTheOthers) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const uint64_t seed : testing::Seeds(60)) {
     for (const Rank n : {2, 3, 5, 8, 1000}) {
       SCOPED_TRACE(::testing::Message() << "seed " << seed << ", n = " << n);
       KeyedRandom random(seed, Purpose::kStraggler, n);
@@ -221,7 +222,7 @@ TEST(GradientBudget, OneThatIsExtendedGoesOnWithThoseThatWait) {
 }
 
 TEST(GradientBudget, TheOthersDoWhatALostWorkerHasNotDone) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (const uint64_t seed : testing::Seeds(200)) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     KeyedRandom random(seed, Purpose::kTopology);
     const auto n = static_cast<Rank>(2 + random.Below(5));

@@ -13,6 +13,7 @@
 #include "tests/algorithm/local_loop.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine::testing {
 namespace {
@@ -98,7 +99,7 @@ TEST(ExactAverages, AreWhatTheFormulasSayByHand) {
 
 // Draws methods, periods, sizes and orders of events.
 TEST(ExactAveragesProperty, ReplicasAreBitEqualAfterEachAndOnlyThen) {
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const uint64_t seed : Seeds(40)) {
     KeyedRandom random(seed, Purpose::kShuffle);
     const char* const methods[] = {"average", "average:halving-doubling", "slowmo", "diloco"};
     const int64_t every = 2 + static_cast<int64_t>(random.Below(5));

@@ -21,6 +21,7 @@
 #include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
+#include "tests/testing/seeds.h"
 #include "topology/topology.h"
 #include "topology/weights/mixing.h"
 
@@ -115,7 +116,7 @@ TEST_P(Costs, MemoryIsBounded) {
   const auto ring = *MakeTopology("ring", workers_ + servers_, 1);
   const int64_t largest = std::max(2 * kBytes, (workers_ + 3) * kBytes / servers_);
   EXPECT_EQ(*LargestMemory(Servers(servers_), *ring, kElements, 1) * sizeof(float), largest);
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const uint64_t seed : Seeds(20)) {
     SCOPED_TRACE(::testing::Message() << "order seed " << seed);
     ClusterOptions options = Options(Servers(servers_), workers_ + servers_, {kElements, 0});
     options.order_seed = seed;

@@ -17,6 +17,7 @@
 #include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
+#include "tests/testing/seeds.h"
 #include "tests/testing/weighted_graphs.h"
 #include "topology/weights/mixing.h"
 
@@ -418,7 +419,7 @@ TEST(Sgp, KeepsItsMemoryBoundOnADirectedGraph) {
     const auto elements =
         LargestMemory(Spec(overlap), **MakeTopology(topology, 8, 1), kSgpParameters, 1);
     ASSERT_TRUE(elements.ok()) << elements.status();
-    for (uint64_t seed = 1; seed < 20; ++seed) {
+    for (const uint64_t seed : Seeds(19)) {
       Cluster cluster({.algorithm = Spec(overlap),
                        .topology = topology,
                        .mixing = "out-degree",

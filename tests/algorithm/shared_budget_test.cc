@@ -5,6 +5,7 @@
 
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine::testing {
 namespace {
@@ -38,7 +39,7 @@ class Counted {
 TEST(SharedBudget, IsUsedUpExactlyInAnyOrderOfEvents) {
   constexpr Round kRounds = 40;
   for (const Rank n : {1, 2, 3, 5, 8}) {
-    for (uint64_t seed = 1; seed <= 20; ++seed) {
+    for (const uint64_t seed : Seeds(20)) {
       SCOPED_TRACE(::testing::Message() << "n = " << n << ", order seed " << seed);
       Counted run(n, seed);
       const absl::Status status = run.cluster.Run(kRounds);
@@ -59,7 +60,7 @@ TEST(SharedBudget, IsNotSharedEqually) {
 }
 
 TEST(SharedBudget, GoesOnWhenTheEndMoves) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const uint64_t seed : Seeds(20)) {
     Counted run(3, seed);
     int64_t before = 0;
     for (const Round rounds : {0, 1, 5, 5, 30}) {

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "system/mutex.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 
@@ -22,9 +23,10 @@ class BeatCounter {
     MutexLock lock(mutex_);
     beats_ = 0;
   }
-  // Whether `beats` of them come within 20 s.
+  // Whether `beats` of them come in time.
   bool Await(int beats) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto deadline =
+        std::chrono::steady_clock::now() + testing::Patient(std::chrono::seconds(20));
     MutexLock lock(mutex_);
     while (beats_ < beats && std::chrono::steady_clock::now() < deadline) {
       changed_.WaitUntil(mutex_, deadline);

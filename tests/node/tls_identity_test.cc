@@ -20,6 +20,7 @@
 #include "tests/node/transport/grpc/grpc_network.h"
 #include "tests/node/transport/grpc/raw_client.h"
 #include "tests/testing/certificates.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 namespace {
@@ -166,7 +167,8 @@ grpc::Status HowItEnds(const std::shared_ptr<grpc::Channel>& channel,
                        const control::Registration& registration) {
   auto stub = control::Control::NewStub(channel);
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  context.set_deadline(std::chrono::system_clock::now() +
+                       testing::Patient(std::chrono::seconds(20)));
   auto stream = stub->Connect(&context);
   control::Report report;
   *report.mutable_registration() = registration;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "random/keyed_random.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -75,7 +76,7 @@ Nanoseconds Distance(KeyedRandom& random) {
 
 TEST(EventQueueTest, ComesOutAsFromAPriorityQueue) {
   using Entry = std::pair<Nanoseconds, int>;  // time, number
-  for (uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const uint64_t seed : testing::Seeds(100)) {
     SCOPED_TRACE(seed);
     KeyedRandom random(seed, Purpose::kTopology);
     EventQueue<int> queue;

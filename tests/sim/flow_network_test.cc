@@ -14,6 +14,7 @@
 #include "sim/network/fluid_networks.h"
 #include "sim/platform/platform_request.h"
 #include "tests/sim/network_driver.h"
+#include "tests/testing/seeds.h"
 #include "topology/topology.h"
 
 namespace grapevine {
@@ -178,7 +179,7 @@ TEST(FlowNetworkTest, EveryByteIsMovedOnce) {
   for (const char* spec :
        {"switch", "racks:hosts=4:oversubscription=3", "fat-tree:k=4", "torus:4x4",
         "sites:sites=4:wan-bandwidth=100Mbit:wan-latency=1ms", "switch:duplex=half"}) {
-    for (uint64_t seed = 1; seed <= 5; ++seed) {
+    for (const uint64_t seed : testing::Seeds(5)) {
       SCOPED_TRACE(::testing::Message() << spec << ", seed " << seed);
       const std::vector<TestMessage> messages = RandomMessages(seed, 16, 150);
       Bench bench(spec, 16);

@@ -6,6 +6,7 @@
 
 #include "random/keyed_random.h"
 #include "sim/network/fluid_networks.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -100,7 +101,7 @@ TEST(FluidFlowsTest, AFlowWithoutBytesEndsAtOnce) {
 }
 
 TEST(FluidFlowsTest, RandomRatesMoveAllBytes) {
-  for (uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const uint64_t seed : testing::Seeds(100)) {
     SCOPED_TRACE(seed);
     KeyedRandom random(seed, Purpose::kTopology);
     RecordedAlarms clock;

@@ -8,6 +8,7 @@
 
 #include "random/keyed_random.h"
 #include "tests/sim/random_flows.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -50,7 +51,7 @@ TEST(MaxMinTest, WithoutLinksAFlowHasItsOwnLimit) {
 }
 
 TEST(MaxMinTest, NoRateCanRiseWithoutLoweringOneAtOrBelowIt) {
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
+  for (const uint64_t seed : testing::Seeds(200)) {
     SCOPED_TRACE(seed);
     const RandomFlows random(seed);
     ExpectMaxMinFair(random.capacities(), random.flows(),

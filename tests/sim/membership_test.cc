@@ -16,6 +16,7 @@
 #include "random/keyed_random.h"
 #include "tests/sim/timed_run.h"
 #include "tests/testing/registered_specs.h"
+#include "tests/testing/sightings.h"
 
 namespace grapevine::testing {
 namespace {
@@ -207,19 +208,15 @@ Outcome RunTheMortal(uint64_t seed, bool returns) {
 }
 
 TEST(Membership, AnyoneMayDieAtAnyTime) {
-  Rank dead = 0;
-  for (uint64_t seed = 0; seed < 400 && !::testing::Test::HasFailure(); ++seed) {
-    dead += RunTheMortal(seed, /*returns=*/false).dead;
-  }
-  EXPECT_GT(dead, 400);
+  PlaySeeds(400, 200, [](uint64_t seed, Sightings& seen) {
+    seen.Count("the dead", RunTheMortal(seed, /*returns=*/false).dead);
+  });
 }
 
 TEST(Membership, AnyoneMayDieAndComeBackAtAnyTime) {
-  uint32_t views = 0;
-  for (uint64_t seed = 0; seed < 600 && !::testing::Test::HasFailure(); ++seed) {
-    views += RunTheMortal(seed, /*returns=*/true).views;
-  }
-  EXPECT_GT(views, 6000);
+  PlaySeeds(600, 3000, [](uint64_t seed, Sightings& seen) {
+    seen.Count("views", RunTheMortal(seed, /*returns=*/true).views);
+  });
 }
 
 }  // namespace

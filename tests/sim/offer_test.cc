@@ -12,6 +12,7 @@
 #include "sim/network/fluid_networks.h"
 #include "tests/sim/timed_run.h"
 #include "tests/testing/random_trade.h"
+#include "tests/testing/sightings.h"
 
 namespace grapevine::testing {
 namespace {
@@ -44,8 +45,7 @@ std::unique_ptr<Simulation> Simulate(SimulationOptions options, VectorStore* vec
 
 TEST(Offers, EveryPostAndEverySendEndsOnceAtAnySpeed) {
   constexpr Rank kNodes = 4;
-  RandomTrade::Tally tally;
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  PlaySeeds(60, 300, [&](uint64_t seed, Sightings& seen) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     // Nodes that are busy with passes and messages hear of things late.
     const SimulationOptions options{.nodes = kNodes,
@@ -53,6 +53,7 @@ TEST(Offers, EveryPostAndEverySendEndsOnceAtAnySpeed) {
                                     .message_overhead = seed % 3 == 0 ? 0 : kMillisecond / 3};
     PhantomVectors vectors(seed % 5 == 0 ? 1 : kMegabyte, 0);
     const auto compute = *MakeComputeTime("exponential:mean=4ms", seed);
+    RandomTrade::Tally tally;
     std::vector<RandomTrade*> trades;
     const auto simulation = Simulate(options, &vectors, compute.get(), [&](Rank rank) {
       auto trade = std::make_unique<RandomTrade>(rank, kNodes, seed, &tally);
@@ -67,11 +68,11 @@ TEST(Offers, EveryPostAndEverySendEndsOnceAtAnySpeed) {
       EXPECT_EQ(simulation->staleness(rank).gradients(), 40);
     }
     EXPECT_EQ(gained, 0) << "what is taken is given";
-  }
-  EXPECT_GT(tally.taken, 300);
-  EXPECT_GT(tally.declined, 300);
-  EXPECT_GT(tally.met, 300);
-  EXPECT_GT(tally.lost, 300);
+    seen.Count("taken", tally.taken);
+    seen.Count("declined", tally.declined);
+    seen.Count("met", tally.met);
+    seen.Count("lost", tally.lost);
+  });
 }
 
 // A node that does what a test says, and writes down when it hears of what.

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "sim/platform/platform_request.h"
 #include "system/file.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -45,7 +46,7 @@ TEST(PlacementTest, InOrder) {
 
 TEST(PlacementTest, ShuffledHostsAreDistinctAndFollowFromTheSeed) {
   std::set<std::vector<HostId>> seen;
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (const uint64_t seed : testing::Seeds(10)) {
     SCOPED_TRACE(seed);
     const std::vector<HostId> hosts = *Place("shuffled", 20, 30, seed);
     EXPECT_EQ(hosts, *Place("shuffled", 20, 30, seed));
@@ -53,7 +54,7 @@ TEST(PlacementTest, ShuffledHostsAreDistinctAndFollowFromTheSeed) {
     EXPECT_TRUE(std::ranges::all_of(hosts, [](HostId host) { return host >= 0 && host < 30; }));
     seen.insert(hosts);
   }
-  EXPECT_EQ(seen.size(), 10);
+  EXPECT_EQ(seen.size(), testing::SeedCount(10));
   const std::vector<HostId> pairs = *Place("shuffled:per-host=2", 20, 10);
   for (int rank = 0; rank < 20; rank += 2) EXPECT_EQ(pairs[rank], pairs[rank + 1]);
 }

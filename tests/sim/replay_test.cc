@@ -22,6 +22,7 @@
 #include "tests/testing/function_objective.h"
 #include "tests/testing/random_trade.h"
 #include "tests/testing/registered_specs.h"
+#include "tests/testing/seeds.h"
 #include "topology/weights/mixing.h"
 
 namespace grapevine {
@@ -198,7 +199,7 @@ TEST_F(ReplayTest, EveryAlgorithmEndsInTheRecordedBitsInAnyOrderOfEvents) {
   for (const std::string& spec : specs) {
     spec_ = spec;
     if (!spec.empty() && !MakeAlgorithm(spec, OptionsOf(0)).ok()) continue;  // on other graphs
-    for (uint64_t seed = 1; seed <= 5; ++seed) {
+    for (const uint64_t seed : testing::Seeds(5)) {
       SCOPED_TRACE(absl::StrCat(spec, ", order seed ", seed));
       const Recorded recorded = Record(seed);
       const auto replayed = Replayed(recorded.files);

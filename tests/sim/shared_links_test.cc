@@ -9,6 +9,7 @@
 #include "random/keyed_random.h"
 #include "sim/network/max_min.h"
 #include "tests/sim/random_flows.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -117,7 +118,7 @@ TEST(SharedLinksTest, WithoutLinksAFlowHasItsOwnLimit) {
 }
 
 TEST(SharedLinksTest, RandomArrivalsAndDeparturesGiveTheFullSolution) {
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (const uint64_t seed : testing::Seeds(150)) {
     SCOPED_TRACE(seed);
     RandomFlows random(seed);
     Beside beside(random.capacities());

@@ -63,6 +63,7 @@ class Cluster::Node final : public Host {
   absl::Status Join(const View& view) {
     completed_ = view.from;
     members_ = view.members;
+    came_in_ = view.epoch;
     RETURN_IF_ERROR(HearLimit());
     return Deliver(Start{.round = view.from, .joins = &view});
   }
@@ -124,6 +125,13 @@ class Cluster::Node final : public Host {
     detection_due_ = true;
   }
   bool dead() const { return dead_; }
+  bool came_in() const { return came_in_ > 0; }
+  bool has_model() const {
+    return std::ranges::none_of(posts_, [this](const auto& post) {
+      const Tag& tag = post.first.second;
+      return IsOfAdmission(tag) && tag.index == static_cast<Round>(came_in_);
+    });
+  }
   void NoticeDeath() {
     if (!std::exchange(detection_due_, false)) return;
     cluster_.agreement_->Lose(rank_);
@@ -471,6 +479,7 @@ class Cluster::Node final : public Host {
   Staleness staleness_;
   Round completed_ = 0;
   std::unique_ptr<StateSaver> saver_;
+  uint32_t came_in_ = 0;  // with this view, whose admission sends it its model
   bool dead_ = false;
   bool detection_due_ = false;         // of its death
   std::vector<Member> members_;        // of the last view that it knows of
@@ -603,14 +612,17 @@ std::vector<Cluster::Choice> Cluster::Choices() const {
 }
 
 absl::Status Cluster::Take(const Choice& choice) {
+  const bool comes_in = !has_model(choice.node);
   const absl::Status taken = nodes_[choice.node]->Take(choice);
-  if (!agreement_ || FailureOf(taken) != Failure::kPeerLost) return taken;
-  Kill(choice.node);  // a newcomer that could not begin
+  if (!comes_in || FailureOf(taken) != Failure::kPeerLost) return taken;
+  Kill(choice.node);
   return absl::OkStatus();
 }
 void Cluster::Lose(const Choice& message) { nodes_[message.node]->Lose(message); }
 void Cluster::Kill(Rank rank) { nodes_[rank]->Kill(); }
 bool Cluster::alive(Rank rank) const { return !nodes_[rank]->dead(); }
+bool Cluster::has_model(Rank rank) const { return nodes_[rank]->has_model(); }
+bool Cluster::came_in(Rank rank) const { return nodes_[rank]->came_in(); }
 
 void Cluster::Join(Rank rank) {
   CHECK(!alive(rank)) << rank;

@@ -103,6 +103,7 @@ class Cluster {
     Tag tag = {};
   };
   std::vector<Choice> Choices() const;
+  // One that comes in and cannot have a model dies.
   absl::Status Take(const Choice& choice);
   // The message is lost: it has left, and nobody gets it.
   void Lose(const Choice& message);
@@ -115,6 +116,10 @@ class Cluster {
   // All go over to a view with the same members, for that checkpoint: each node's state is taken.
   void Renew(Round checkpoint);
   bool alive(Rank rank) const;
+  // Whether it has a model: one that comes in has none before it has received all of it.
+  bool has_model(Rank rank) const;
+  // Whether it has come in since the run began.
+  bool came_in(Rank rank) const;
   // The latest view that was agreed upon, of resilient nodes.
   const View& view() const { return agreement_->view(); }
 

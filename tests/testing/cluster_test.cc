@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/testing/random_trade.h"
+#include "tests/testing/sightings.h"
 
 namespace grapevine::testing {
 namespace {
@@ -14,9 +15,9 @@ namespace {
 constexpr Rank kNodes = 4;
 
 TEST(Cluster, EveryPostAndEverySendEndsOnceInAnyOrder) {
-  RandomTrade::Tally tally;
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  PlaySeeds(300, 100, [&](uint64_t seed, Sightings& seen) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    RandomTrade::Tally tally;
     std::vector<RandomTrade*> trades;
     Cluster cluster({.make_algorithm =
                          [&](const AlgorithmOptions& options) {
@@ -39,11 +40,11 @@ TEST(Cluster, EveryPostAndEverySendEndsOnceInAnyOrder) {
       EXPECT_EQ(cluster.live_vectors(rank), 2u) << "its model and its unit";
       EXPECT_EQ(cluster.staleness(rank).gradients(), 15);
     }
-  }
-  EXPECT_GT(tally.taken, 300);
-  EXPECT_GT(tally.declined, 300);
-  EXPECT_GT(tally.met, 300);
-  EXPECT_GT(tally.lost, 300);
+    seen.Count("taken", tally.taken);
+    seen.Count("declined", tally.declined);
+    seen.Count("met", tally.met);
+    seen.Count("lost", tally.lost);
+  });
 }
 
 }  // namespace

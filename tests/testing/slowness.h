@@ -14,6 +14,12 @@ inline int Slowness() {
   return slowness < 1 ? 1 : slowness;
 }
 
+// A time that is enough on a machine that is free, for this one.
+template <typename Duration>
+Duration Patient(Duration time) {
+  return Slowness() * time;
+}
+
 }  // namespace grapevine::testing
 
 #endif  // GRAPEVINE_TESTS_TESTING_SLOWNESS_H_

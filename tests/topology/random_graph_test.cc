@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "tests/testing/seeds.h"
 #include "topology/topology.h"
 
 namespace grapevine {
@@ -30,7 +31,7 @@ int64_t Edges(const Topology& topology) {
 
 TEST(RandomGraphTest, RegularGraphsHaveTheirDegree) {
   for (Rank d : {2, 3, 4, 7, 12, 18, 19}) {
-    for (uint64_t seed = 0; seed < 20; ++seed) {
+    for (const uint64_t seed : testing::Seeds(20)) {
       const auto topology = Make("random:d=" + std::to_string(d), 20, seed);
       for (Rank rank = 0; rank < 20; ++rank) EXPECT_EQ(topology->Degree(rank, 0), d);
     }

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "tests/testing/registered_specs.h"
+#include "tests/testing/seeds.h"
 #include "topology/stored_graph.h"
 #include "topology/topology.h"
 #include "topology/weights/mixing.h"
@@ -16,7 +17,6 @@ namespace grapevine {
 namespace {
 
 constexpr Rank kMaxNodes = 40;
-constexpr uint64_t kSeeds[] = {0, 1, 12345};
 
 std::vector<Rank> In(const Topology& topology, Rank rank, Round round) {
   std::vector<Rank> neighbours = {-7};  // must be replaced
@@ -37,7 +37,7 @@ class TopologyContractTest : public ::testing::TestWithParam<std::string> {
   void ForEach(const Check& check) {
     int accepted = 0;
     for (Rank n = 1; n <= kMaxNodes; ++n) {
-      for (uint64_t seed : kSeeds) {
+      for (const uint64_t seed : testing::Seeds(3)) {
         const auto topology = MakeTopology(GetParam(), n, seed);
         if (!topology.ok()) continue;
         SCOPED_TRACE(::testing::Message() << GetParam() << " n=" << n << " seed=" << seed);

@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "random/keyed_random.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -226,7 +227,7 @@ std::vector<double> MeanOf(Admissions& admissions, const std::vector<Member>& ve
 
 TEST(AdmissionTest, ANewcomerBeginsAtTheMeanAndNothingIsLeftBehind) {
   for (const int64_t size : {1, 2, 3, 7, 100}) {
-    for (uint64_t seed = 0; seed < 20; ++seed) {
+    for (const uint64_t seed : testing::Seeds(20)) {
       SCOPED_TRACE(::testing::Message() << size << " elements, seed " << seed);
       const View view = Joining({0, 1, 2, 4, 5}, {1, 4});
       Admissions admissions(view, size, seed);
@@ -260,7 +261,7 @@ TEST(AdmissionTest, TheOrderOfArrivalLeavesNoTrace) {
     return words;
   };
   const std::vector<uint64_t> first = bits(0);
-  for (uint64_t seed = 1; seed < 50; ++seed) EXPECT_EQ(bits(seed), first) << "seed " << seed;
+  for (const uint64_t seed : testing::Seeds(49)) EXPECT_EQ(bits(seed), first) << "seed " << seed;
 }
 
 TEST(AdmissionTest, OneVeteranGivesAllOfItsReplica) {

@@ -20,6 +20,7 @@
 #include "tests/testing/cluster.h"
 #include "tests/testing/registered_specs.h"
 #include "tests/testing/seeds.h"
+#include "tests/testing/sightings.h"
 
 namespace grapevine::testing {
 namespace {
@@ -166,8 +167,7 @@ TEST_P(ResilientContract, WithoutLossesNoBitChanges) {
 }
 
 TEST_P(ResilientContract, TheLivingComeToTheEnd) {
-  uint64_t views = 0;
-  for (const uint64_t seed : Seeds(kSeeds)) {
+  PlaySeeds(kSeeds, kSeeds / 4, [](uint64_t seed, Sightings& seen) {
     KeyedRandom random(seed, Purpose::kTopology);
     const ClusterOptions options = Draw(random);
     SCOPED_TRACE(::testing::Message()
@@ -189,15 +189,13 @@ TEST_P(ResilientContract, TheLivingComeToTheEnd) {
     EXPECT_EQ(cluster.view().members, living);
     EXPECT_EQ(Steps(cluster, options.nodes),
               HasRounds(GetParam()) ? 0 : kRounds * *WorkerCount(GetParam(), options.nodes));
-    views += cluster.view().epoch;
-  }
-  EXPECT_GT(views, SeedCount(kSeeds) / 2);
+    seen.Count("views", cluster.view().epoch);
+  });
 }
 
+// Where all die who have a model, those who wait for one leave: nobody is left.
 TEST_P(ResilientNewcomers, WhoComesBackComesToTheEndToo) {
-  uint64_t views = 0;
-  // The same seeds always: with 5696119 nobody is left, and the last view has members.
-  for (uint64_t seed = 0; seed < SeedCount(kSeeds); ++seed) {
+  PlaySeeds(kSeeds, kSeeds / 20, [](uint64_t seed, Sightings& seen) {
     KeyedRandom random(seed, Purpose::kTopology);
     const ClusterOptions options = Draw(random);
     SCOPED_TRACE(::testing::Message()
@@ -207,22 +205,52 @@ TEST_P(ResilientNewcomers, WhoComesBackComesToTheEndToo) {
                                               static_cast<Rank>(options.nodes - 1), true);
     ASSERT_TRUE(status.ok()) << status;
     std::vector<Member> living;
+    uint64_t returned = 0;
     for (Rank rank = 0; rank < options.nodes; ++rank) {
       if (!cluster.alive(rank)) continue;
       living.push_back(rank);
+      returned += cluster.came_in(rank);
       EXPECT_EQ(cluster.algorithm(rank).round(), kRounds);
       EXPECT_LE(cluster.live_vectors(rank), kMaxAtRest + (IsPushSum() ? kMaxInFlight : 0));
     }
-    EXPECT_EQ(cluster.view().members, living);
-    views += cluster.view().epoch;
-  }
-  EXPECT_GT(views, SeedCount(kSeeds));
+    if (!living.empty()) {
+      EXPECT_EQ(cluster.view().members, living);
+    }
+    seen.Count("those who have come back", returned);
+  });
+}
+
+// The last who has one dies while somebody waits for it: nothing is left to do, and nobody to
+// agree.
+TEST_P(ResilientNewcomers, NobodyWaitsForAModelThatIsGone) {
+  PlaySeeds(kSeeds, kSeeds / 4, [](uint64_t seed, Sightings& seen) {
+    KeyedRandom random(seed, Purpose::kTopology);
+    const ClusterOptions options = Draw(random);
+    SCOPED_TRACE(::testing::Message()
+                 << "seed " << seed << ", " << options.nodes << " nodes, " << options.topology);
+    Cluster cluster(options);
+    ASSERT_TRUE(cluster.Begin(kRounds).ok());
+    const auto go_on_until = [&](const auto& reached) {
+      for (auto all = cluster.Choices(); !reached() && !all.empty(); all = cluster.Choices()) {
+        ASSERT_TRUE(cluster.Take(all[random.Below(all.size())]).ok());
+      }
+    };
+    for (Rank rank = 1; rank < options.nodes; ++rank) cluster.Kill(rank);
+    go_on_until([&] { return cluster.view().size() == 1; });
+    cluster.Join(1);
+    go_on_until([&] { return cluster.alive(1); });
+    seen.Count("those who wait for a model", cluster.alive(1) && !cluster.has_model(1));
+    cluster.Kill(0);
+    const absl::Status ended = cluster.Run(kRounds);
+    ASSERT_TRUE(ended.ok()) << ended;
+    EXPECT_FALSE(cluster.alive(1) && !cluster.has_model(1));
+  });
 }
 
 // With a rate of 0 rounds only average. From the round on from which the last view holds, the mean
 // of its members does not move.
 TEST_P(ResilientMean, TheMeanOfTheLivingIsKept) {
-  for (const uint64_t seed : Seeds(kSeeds)) {
+  PlaySeeds(kSeeds, kSeeds / 4, [](uint64_t seed, Sightings& seen) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.learning_rate = 0;
@@ -231,16 +259,16 @@ TEST_P(ResilientMean, TheMeanOfTheLivingIsKept) {
                  << "seed " << seed << ", " << options.nodes << " nodes, " << options.topology);
     const absl::StatusOr<std::vector<double>> means = MeansOfLiving(options, random);
     ASSERT_TRUE(means.ok()) << means.status();
+    seen.Count("rounds of the last view", means->size() - 1);
     for (const double mean : *means) {
       EXPECT_NEAR(mean, means->front(), 1e-5 * (1 << options.nodes));
     }
-  }
+  });
 }
 
 // Without rounds, of what its members begin it with, wherever each of them is then.
 TEST_P(ResilientMeanWithoutRounds, TheMeanOfTheLivingIsKeptWithoutRounds) {
-  uint64_t views = 0;
-  for (const uint64_t seed : Seeds(kSeeds)) {
+  PlaySeeds(kSeeds, kSeeds / 4, [](uint64_t seed, Sightings& seen) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.learning_rate = 0;
@@ -262,17 +290,15 @@ TEST_P(ResilientMeanWithoutRounds, TheMeanOfTheLivingIsKeptWithoutRounds) {
       change += cluster.replica(member)[0] - begun[member];
     }
     EXPECT_NEAR(change, 0, 1e-5 * (1 << options.nodes));
-    views += cluster.view().epoch;
-  }
-  EXPECT_GT(views, SeedCount(kSeeds) / 2);
+    seen.Count("views", cluster.view().epoch);
+  });
 }
 
 // What all keep between two views belongs together: nothing is on its way. So the mean over the
 // replicas is that of the beginning where nobody steps, every gradient of a worker is in the
 // weights of every server, and a run that begins with these states does what was left.
 TEST_P(ResilientCheckpoints, WhatAllHaveBetweenTwoViewsIsACheckpoint) {
-  uint64_t taken = 0;
-  for (const uint64_t seed : Seeds(2 * kSeeds)) {
+  PlaySeeds(2 * kSeeds, kSeeds / 4, [](uint64_t seed, Sightings& seen) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.parameters = 4;
@@ -295,8 +321,9 @@ TEST_P(ResilientCheckpoints, WhatAllHaveBetweenTwoViewsIsACheckpoint) {
     }
     ASSERT_TRUE(cluster.Run(kRounds).ok());
     EXPECT_EQ(Steps(cluster, options.nodes), kRounds * workers);
-    if (step < at || cluster.view().epoch == 0) continue;  // it was over before
-    ++taken;
+    const bool taken = step >= at && cluster.view().epoch > 0;
+    seen.Count("checkpoints", taken);
+    if (!taken) return;  // it was over before
     const std::vector<NodeState> saved = cluster.saved();
     Round done = 0;
     double sum = 0;
@@ -319,13 +346,12 @@ TEST_P(ResilientCheckpoints, WhatAllHaveBetweenTwoViewsIsACheckpoint) {
     const absl::Status status = rest.Run(kRounds);
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_EQ(Steps(rest, options.nodes), kRounds * workers);
-  }
-  EXPECT_GT(taken, SeedCount(kSeeds) / 4);
+  });
 }
 
 // Nor do those who come in move it, at whatever they would have begun alone.
 TEST_P(ResilientMean, ANewcomerBeginsAtTheMean) {
-  for (const uint64_t seed : Seeds(kSeeds)) {
+  PlaySeeds(kSeeds, kSeeds / 4, [](uint64_t seed, Sightings& seen) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.parameters = 1 + static_cast<int64_t>(random.Below(20));
@@ -353,7 +379,8 @@ TEST_P(ResilientMean, ANewcomerBeginsAtTheMean) {
     const absl::Status ended = cluster.Run(kRounds);
     ASSERT_TRUE(ended.ok()) << ended;
     const View& view = cluster.view();
-    if (view.newcomers.empty()) continue;  // the run was over
+    seen.Count("newcomers", view.newcomers.size());
+    if (view.newcomers.empty()) return;  // the run was over
     const auto mean = [&](Round round, const std::vector<Member>& members, size_t i) {
       double sum = 0;
       for (const Member member : members) sum += replicas[round].at(member)[i];
@@ -364,13 +391,13 @@ TEST_P(ResilientMean, ANewcomerBeginsAtTheMean) {
       EXPECT_NEAR(mean(kRounds, view.members, i), mean(view.from, view.Veterans(), i),
                   1e-5 * (1 << options.nodes));
     }
-  }
+  });
 }
 
 // On a slope that is the same everywhere the mean goes down by a step in each round; not further
 // because some are lost.
 TEST_P(ResilientSteps, TheLivingStepNoFurtherThanBefore) {
-  for (const uint64_t seed : Seeds(kSeeds)) {
+  PlaySeeds(kSeeds, kSeeds / 4, [](uint64_t seed, Sightings& seen) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.topology = "ring";
@@ -382,20 +409,21 @@ TEST_P(ResilientSteps, TheLivingStepNoFurtherThanBefore) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << options.nodes << " nodes");
     const absl::StatusOr<std::vector<double>> means = MeansOfLiving(options, random);
     ASSERT_TRUE(means.ok()) << means.status();
+    seen.Count("rounds of the last view", means->size() - 1);
     if (absl::StrContains(GetParam(), "overlap")) {  // what is in flight is up to three rounds old
       const double steps = static_cast<double>(means->size() - 1);
       EXPECT_NEAR((means->front() - means->back()) / options.learning_rate, steps, 3);
-      continue;
+      return;
     }
     for (size_t i = 1; i < means->size(); ++i) {
       EXPECT_NEAR((*means)[i - 1] - (*means)[i], options.learning_rate, 1e-5);
     }
-  }
+  });
 }
 
 // Replicas, where they are averaged exactly; and what an outer optimizer keeps.
 TEST_P(ResilientSharing, WhatAllShareIsTheSame) {
-  for (const uint64_t seed : Seeds(kSeeds / 2)) {
+  PlaySeeds(kSeeds / 2, kSeeds / 10, [](uint64_t seed, Sightings& seen) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     options.save_at = kRounds;
@@ -416,29 +444,34 @@ TEST_P(ResilientSharing, WhatAllShareIsTheSame) {
         RunWithDeaths(cluster, options.nodes, random, 100, static_cast<Rank>(options.nodes - 1));
     ASSERT_TRUE(status.ok()) << status;
     const std::vector<Member>& living = cluster.view().members;
+    const bool some_are_lost = cluster.view().epoch > 0 && living.size() > 1;
+    int shared = 0;
     for (const auto& [round, replicas] : without) {
       const bool same = std::ranges::all_of(
           replicas,
           [&first = replicas.at(0)](const auto& replica) { return replica.second == first; });
       if (!same) continue;
+      ++shared;
       for (const Member member : living) {
         EXPECT_EQ(with[round].at(member), with[round].at(living[0])) << round;
       }
     }
     for (const auto& [name, first] : cluster.saved(living[0]).vectors) {
       if (name == "replica" || name == "optimizer") continue;
+      ++shared;
       for (const Member member : living) {
         const SharedVector& own = cluster.saved(member).vectors.at(name);
         EXPECT_TRUE(std::ranges::equal(own.span(), first.span())) << name;
       }
     }
-  }
+    seen.Count("what some share without the lost", some_are_lost ? shared : 0);
+  });
 }
 
 // The rounds from a view's first one on have the bits of a run of its members alone, which began
 // with the replicas that all had until then.
 TEST_P(ResilientSums, ASumIsDoneAgainAsIfTheDeadHadNeverBeenThere) {
-  for (const uint64_t seed : Seeds(kSeeds / 2)) {
+  PlaySeeds(kSeeds / 2, kSeeds / 8, [](uint64_t seed, Sightings& seen) {
     KeyedRandom random(seed, Purpose::kTopology);
     ClusterOptions options = Draw(random);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << options.nodes << " nodes");
@@ -450,11 +483,13 @@ TEST_P(ResilientSums, ASumIsDoneAgainAsIfTheDeadHadNeverBeenThere) {
     before.save_at = view.from;
     Cluster all(before);
     ASSERT_TRUE(all.Run(view.epoch == 0 ? kRounds : view.from).ok());
-    if (view.epoch == 0 || view.from == kRounds) {
+    const bool goes_on = view.epoch > 0 && view.from < kRounds;
+    seen.Count("runs that go on in another view", goes_on);
+    if (!goes_on) {
       for (const Member member : view.members) {
         EXPECT_THAT(cluster.replica(member), ::testing::ElementsAreArray(all.replica(member)));
       }
-      continue;
+      return;
     }
     ClusterOptions alone = options;
     alone.topology = "ring";  // of no consequence, but some fit no other number of nodes
@@ -474,13 +509,12 @@ TEST_P(ResilientSums, ASumIsDoneAgainAsIfTheDeadHadNeverBeenThere) {
       EXPECT_THAT(cluster.replica(view.members[rank]),
                   ::testing::ElementsAreArray(living.replica(rank)));
     }
-  }
+  });
 }
 
 // Likewise where servers step: from a view's first round on, along the mean of its workers alone.
 TEST_P(ResilientServers, ServersGoOnAsIfTheDeadHadNeverBeenThere) {
-  uint64_t compared = 0;
-  for (const uint64_t seed : Seeds(kSeeds)) {
+  PlaySeeds(kSeeds, kSeeds / 8, [](uint64_t seed, Sightings& seen) {
     const auto run = [&](ClusterOptions* options, Round save_at) {
       KeyedRandom random(seed, Purpose::kTopology);
       *options = Draw(random);
@@ -492,7 +526,9 @@ TEST_P(ResilientServers, ServersGoOnAsIfTheDeadHadNeverBeenThere) {
     ClusterOptions options;
     const View view = run(&options, -1)->view();
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << options.nodes << " nodes");
-    if (view.epoch == 0 || view.from == 0 || view.from >= kRounds) continue;
+    const bool goes_on = view.epoch > 0 && view.from > 0 && view.from < kRounds;
+    seen.Count("runs that go on in another view", goes_on);
+    if (!goes_on) return;
     const auto cluster = run(&options, view.from);
     ClusterOptions alone = options;
     alone.topology = "ring";
@@ -510,9 +546,7 @@ TEST_P(ResilientServers, ServersGoOnAsIfTheDeadHadNeverBeenThere) {
       EXPECT_THAT(cluster->replica(view.members[rank]),
                   ::testing::ElementsAreArray(living.replica(rank)));
     }
-    ++compared;
-  }
-  EXPECT_GT(compared, SeedCount(kSeeds) / 6);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ResilientContract, ResilientSpecs([](auto&) { return true; }),

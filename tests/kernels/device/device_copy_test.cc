@@ -7,6 +7,7 @@
 
 #include "kernels/device/device.h"
 #include "tests/testing/emulated_device.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -24,7 +25,7 @@ std::vector<float> Ascending() {
 
 TEST(DeviceCopyTest, AReaderThatWaitsOnItsStreamSeesAllOfIt) {
   const std::vector<float> host = Ascending();
-  for (uint64_t seed = 0; seed < 16; ++seed) {
+  for (const uint64_t seed : testing::Seeds(16)) {
     EmulatedDevice device({.seed = seed});
     const auto uploads = *device.NewStream(), reader = *device.NewStream();
     const auto copy = DeviceCopy::Make(device, *uploads, host.data(), kBytes, "numbers");

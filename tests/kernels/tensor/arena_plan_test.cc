@@ -5,6 +5,7 @@
 
 #include "kernels/tensor/memory_plan.h"
 #include "random/keyed_random.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -62,7 +63,7 @@ TEST(ArenaPlanTest, RandomRegionsNeverOverlapWhileAlive) {
     int64_t bytes;
     int first, last;
   };
-  for (uint64_t seed = 0; seed < 20; ++seed) {
+  for (const uint64_t seed : testing::Seeds(20)) {
     KeyedRandom random(seed, Purpose::kSyntheticData);
     ArenaPlan plan(64);
     std::vector<Region> regions;

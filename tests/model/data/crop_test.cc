@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "kernels/passes/crc32c.h"
 #include "model/data/augmentation.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -45,7 +46,7 @@ std::vector<uint8_t> Resize(const RgbImage& image, const CropBox& box, int64_t s
 }
 
 TEST(ResizeCropTest, IsTheMeanUnderATriangle) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const uint64_t seed : testing::Seeds(20)) {
     SCOPED_TRACE(seed);
     KeyedRandom random(seed, Purpose::kAugmentation);
     const auto width = static_cast<int64_t>(1 + random.Below(40));

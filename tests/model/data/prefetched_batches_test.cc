@@ -16,6 +16,7 @@
 #include "model/data/dataset_batches.h"
 #include "random/keyed_random.h"
 #include "tests/testing/emulated_device.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -93,7 +94,7 @@ void ExpectSame(BatchSource& actual, BatchSource& expected, int64_t round, Batch
 
 TEST(PrefetchedBatchesTest, BatchesAreThoseOfTheSourceInAnyOrder) {
   const std::shared_ptr<const Dataset> data = Noise();
-  for (uint64_t seed = 1; seed <= 30; ++seed) {
+  for (const uint64_t seed : testing::Seeds(30)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     KeyedRandom random(seed, Purpose::kShuffle);
     const auto batch_size = static_cast<int64_t>(1 + random.Below(90));
@@ -116,7 +117,7 @@ TEST(PrefetchedBatchesTest, WhatWasFilledAheadIsDroppedWhenSamplesAreDealtAgain)
   const std::shared_ptr<const Dataset> data = Noise();
   std::vector<int32_t> few(10);
   std::iota(few.begin(), few.end(), 20);
-  for (uint64_t seed = 1; seed <= 30; ++seed) {
+  for (const uint64_t seed : testing::Seeds(30)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     KeyedRandom random(seed, Purpose::kShuffle);
     const PrefetchOptions options{.threads = static_cast<int>(1 + random.Below(3)), .depth = 4};

@@ -22,12 +22,13 @@
 #include "node/server/grpc_keepalive.h"
 #include "node/server/grpc_server.h"
 #include "tests/node/beat_counter.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine::testing {
 
 inline constexpr Round kRounds = 20;
-inline constexpr std::chrono::seconds kLong{
-    20};  // for what must happen; a failing test only waits longer
+// For what must happen; a failing test only waits longer.
+inline const std::chrono::seconds kLong = Patient(std::chrono::seconds(20));
 
 inline control::Registration RegistrationOf(Rank rank, Rank world_size) {
   control::Registration registration;

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "node/server/grpc_server.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine::testing {
 namespace {
 
 using ::testing::ElementsAre;
 
-constexpr std::chrono::seconds kPatience{20};
+const std::chrono::seconds kPatience = Patient(std::chrono::seconds(20));
 
 std::unique_ptr<GrpcServer> Listen(int port = 0) {
   auto server = GrpcServer::Start({.bind = {"127.0.0.1", port}}, *GrpcCredentials::Load({}), {});

@@ -20,6 +20,7 @@
 #include "node/store/file_store.h"
 #include "system/mutex.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 namespace {
@@ -33,8 +34,11 @@ using ::testing::HasSubstr;
 
 using Deadline = Discovery::Deadline;
 
+// Of a lease that is kept alive.
+const milliseconds kTimeToLive = testing::Patient(seconds(1));
+
 Deadline Within(milliseconds time) { return steady_clock::now() + time; }
-Deadline InTime() { return Within(minutes(1)); }
+Deadline InTime() { return Within(testing::Patient(minutes(1))); }
 absl::Status GoOn() { return absl::OkStatus(); }
 
 // Which health services are offered at which address.
@@ -80,7 +84,7 @@ class InFolder : public ::testing::Test {
   std::unique_ptr<StoreDiscovery> Node(RunToken token = {}) {
     return std::make_unique<StoreDiscovery>(
         store_, StoreDiscoveryOptions{.key = "coordinator",
-                                      .time_to_live = seconds(1),
+                                      .time_to_live = kTimeToLive,
                                       .token = std::move(token),
                                       .probe = listeners_.Probe(),
                                       .own_names = {"node1", "10.0.0.1"}});
@@ -252,7 +256,7 @@ class RoleInFolder : public InFolder {
  protected:
   StoreDiscoveryOptions OptionsOfMembers() {
     return {.key = "coordinator",
-            .time_to_live = seconds(1),
+            .time_to_live = kTimeToLive,
             .probe = listeners_.Probe(),
             .own_names = {"node1"},
             .role_moves = true};
@@ -278,7 +282,7 @@ class RoleInFolder : public InFolder {
 
 TEST_F(RoleInFolder, StaysWithWhoHasIt) {
   const auto zero = Begun(), one = Member();
-  const auto settled = one->Settle(Candidate(1, 0), Within(seconds(2)), GoOn);
+  const auto settled = one->Settle(Candidate(1, 0), Within(2 * kTimeToLive), GoOn);
   EXPECT_TRUE(absl::IsUnavailable(settled.status()));
   EXPECT_THAT(std::string(settled.status().message()), HasSubstr("its role is still taken"));
 }
@@ -305,7 +309,7 @@ TEST_F(RoleInFolder, OfAProcessOnAnotherMachineIsNotTakenBeforeItsLeaseLapses) {
   const auto zero = Begun(), one = Member();
   MovingRole::Candidate candidate = Candidate(1, 0);
   candidate.gone = true;
-  const auto settled = one->Settle(candidate, Within(seconds(2)), GoOn);
+  const auto settled = one->Settle(candidate, Within(2 * kTimeToLive), GoOn);
   EXPECT_TRUE(absl::IsUnavailable(settled.status())) << settled.status();
   EXPECT_TRUE(zero->lease()->Check().ok());
 }
@@ -373,7 +377,7 @@ TEST_F(RoleInFolder, WhoLosesItTakesItAgainUnlessAnotherHasIt) {
   lose();
   EXPECT_TRUE(HolderIn(one->Settle(Candidate(1, 0), InTime(), GoOn)).own);
   auto told = superseded.get_future();
-  ASSERT_EQ(told.wait_for(minutes(1)), std::future_status::ready);
+  ASSERT_EQ(told.wait_for(testing::Patient(minutes(1))), std::future_status::ready);
   const absl::Status why = told.get();
   EXPECT_THAT(std::string(why.message()), HasSubstr("another node has its role by now"));
   EXPECT_EQ(zero->lease()->Check(), why);
@@ -420,7 +424,7 @@ TEST_F(RoleInFolder, OfOneWhoTookItsLeaseAgainIsNoNewOne) {
     if (*again && (*again)->created > (*found)->created) break;
   }
   ASSERT_TRUE(zero->lease()->Await(InTime()).ok());
-  const auto settled = one->Settle(Candidate(1, 0), Within(seconds(2)), GoOn);
+  const auto settled = one->Settle(Candidate(1, 0), Within(2 * kTimeToLive), GoOn);
   EXPECT_TRUE(absl::IsUnavailable(settled.status())) << settled.status();
 }
 
@@ -467,7 +471,7 @@ TEST(InDns, NameServersThatHangHoldNothingUp) {
   Listeners listeners;
   auto released = std::make_shared<std::promise<void>>();
   DnsDiscovery discovery({"run", 7}, listeners.Probe(), [released](const std::string&) {
-    released->get_future().wait_for(minutes(1));
+    released->get_future().wait_for(testing::Patient(minutes(1)));
     return absl::StatusOr<std::vector<std::string>>({"10.0.0.1"});
   });
   ExpectNotFound(discovery.Find(Within(milliseconds(100)), GoOn),

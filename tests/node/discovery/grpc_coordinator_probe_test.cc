@@ -11,6 +11,7 @@
 
 #include "node/discovery/grpc_discovery.h"
 #include "node/server/grpc_server.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 namespace {
@@ -28,7 +29,8 @@ std::unique_ptr<GrpcServer> Serve(std::vector<std::string> offered) {
 }
 
 ProbeAnswer Ask(const std::vector<HostAddress>& addresses, const std::string& service,
-                steady_clock::time_point deadline = steady_clock::now() + minutes(1)) {
+                steady_clock::time_point deadline = steady_clock::now() +
+                                                    testing::Patient(minutes(1))) {
   return GrpcCoordinatorProbe({}, /*loopback_only=*/true)(
       {.addresses = addresses, .service = service, .certified_name = ""}, deadline);
 }

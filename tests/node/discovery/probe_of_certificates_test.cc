@@ -11,6 +11,7 @@
 #include "node/discovery/grpc_discovery.h"
 #include "node/server/grpc_server.h"
 #include "tests/testing/certificates.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 namespace {
@@ -40,7 +41,7 @@ TEST(GrpcCoordinatorProbe, WhoAnswersIsTheRankThatItIsAskedFor) {
   const std::vector<HostAddress> addresses = {(*holder)->address()};
   const auto ask = [&](Rank rank) {
     return probe({.addresses = addresses, .service = service, .certified_name = "", .rank = rank},
-                 std::chrono::steady_clock::now() + std::chrono::minutes(1));
+                 std::chrono::steady_clock::now() + testing::Patient(std::chrono::minutes(1)));
   };
   const ProbeAnswer found = ask(2);
   EXPECT_EQ(found.coordinator, (*holder)->address()) << found.why_not;

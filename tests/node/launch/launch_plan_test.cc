@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "random/keyed_random.h"
 #include "tests/node/launch/wait_status.h"
+#include "tests/testing/sightings.h"
 
 namespace grapevine {
 namespace {
@@ -473,23 +474,21 @@ void ExpectOrderlyEnd(World& world) {
 }
 
 TEST(LaunchPlan, EverySchedulesEndIsOrderly) {
-  constexpr uint64_t kSchedules = 5000;
-  int idle = 0;
-  for (uint64_t seed = 1; seed <= kSchedules && !HasFailure(); ++seed) {
+  testing::PlaySeeds(5000, 1, [&](uint64_t seed, testing::Sightings& seen) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Draws draw(seed);
     World world = DrawWorld(draw);
-    if (!world.Run()) {
+    const bool idle = !world.Run();
+    seen.Count("schedules that only a signal ends", idle);
+    if (idle) {
       // Nobody has ended or was told to: nothing but a signal can end that.
-      ++idle;
       EXPECT_EQ(world.first_trouble(), kNever);
       EXPECT_EQ(world.first_good_end(), kNever);
       world.Tell(SIGTERM);
       ASSERT_TRUE(world.Run()) << "one SIGTERM does not end it";
     }
     ExpectOrderlyEnd(world);
-  }
-  EXPECT_GT(idle, 0);
+  });
 }
 
 // Two that go on without each other, and of which another may come in the place of one.
@@ -768,8 +767,7 @@ TEST(LaunchPlan, ARunThatNobodyIsLeftInIsOver) {
 }
 
 TEST(LaunchPlan, WhoeverIsLostWhenTheLaunchEnds) {
-  int restarts = 0;
-  for (uint64_t seed = 1; seed <= 2000 && !HasFailure(); ++seed) {
+  testing::PlaySeeds(2000, 1, [&](uint64_t seed, testing::Sightings& seen) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Draws draw(seed);
     LaunchPlanOptions options = kOptions;
@@ -784,10 +782,9 @@ TEST(LaunchPlan, WhoeverIsLostWhenTheLaunchEnds) {
     World world(options, std::move(natures), At(10), {});
     ASSERT_TRUE(world.Run());
     EXPECT_LE(world.restarts(), options.max_restarts);
-    restarts += world.restarts();
+    seen.Count("restarts", world.restarts());
     for (const FakeChild& child : world.children()) EXPECT_TRUE(child.ended());
-  }
-  EXPECT_GT(restarts, 0);
+  });
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "random/keyed_random.h"
 #include "system/mutex.h"
 #include "tests/testing/emulated_device.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine::testing {
 namespace {
@@ -81,7 +82,7 @@ class DeviceDataPathTest : public ::testing::TestWithParam<uint64_t> {
       changed_.NotifyAll();
     });
     MutexLock lock(mutex_);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto deadline = std::chrono::steady_clock::now() + Patient(std::chrono::seconds(20));
     while (seen.empty() && changed_.WaitUntil(mutex_, deadline)) {
     }
     EXPECT_FALSE(seen.empty());
@@ -108,7 +109,7 @@ class DeviceDataPathTest : public ::testing::TestWithParam<uint64_t> {
       MutexLock inner(mutex_);
       changed_.NotifyAll();
     });
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto deadline = std::chrono::steady_clock::now() + Patient(std::chrono::seconds(20));
     while (message.ready() < message.bytes.size && changed_.WaitUntil(mutex_, deadline)) {
     }
     const auto* const elements = reinterpret_cast<const float*>(message.bytes.begin);
@@ -116,7 +117,7 @@ class DeviceDataPathTest : public ::testing::TestWithParam<uint64_t> {
   }
   absl::Status AwaitFailure() {
     MutexLock lock(mutex_);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto deadline = std::chrono::steady_clock::now() + Patient(std::chrono::seconds(20));
     while (failure_.ok() && changed_.WaitUntil(mutex_, deadline)) {
     }
     return failure_;

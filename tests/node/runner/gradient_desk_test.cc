@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine::testing {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 Clock::time_point Soon() { return Clock::now() + std::chrono::milliseconds(10); }
-Clock::time_point Later() { return Clock::now() + std::chrono::seconds(20); }
+Clock::time_point Later() { return Clock::now() + Patient(std::chrono::seconds(20)); }
 
 // A runner's side that keeps what it hears as text.
 class GradientDeskTest : public ::testing::Test {

@@ -7,11 +7,12 @@
 
 #include "node/runner/node_gradients.h"
 #include "tests/testing/function_objective.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine::testing {
 namespace {
 
-constexpr auto kDeadline = std::chrono::seconds(20);
+const auto kDeadline = Patient(std::chrono::seconds(20));
 
 FunctionObjective Doubling() {
   ReplicaLayout layout;

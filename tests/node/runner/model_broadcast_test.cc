@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "random/keyed_random.h"
 #include "tests/node/runner/carried_messages.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -64,7 +65,7 @@ class ModelBroadcastTest : public ::testing::TestWithParam<std::tuple<Rank, int6
 TEST_P(ModelBroadcastTest, AllHaveTheBitsOfTheLead) {
   const auto [nodes, chunk_size] = GetParam();
   const ReplicaLayout layout = SomeLayout();
-  for (uint64_t seed = 1; seed <= 3; ++seed) {
+  for (const uint64_t seed : testing::Seeds(3)) {
     SCOPED_TRACE(seed);
     Broadcasts network(nodes, layout, chunk_size, seed);
     // The second one with the first's leftovers, the third where another has rank 0's role.

@@ -11,6 +11,7 @@
 #include "node/runner/model_assembly.h"
 #include "random/keyed_random.h"
 #include "tests/node/runner/carried_messages.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -27,7 +28,7 @@ TEST_P(ModelGatherTest, PutsTheShardsSideBySideInAnyOrder) {
   const Rank nodes = kWorkers + servers;
   ReplicaLayout layout;
   layout.AddParameter("w", {size});
-  for (uint64_t seed = 1; seed <= 3; ++seed) {
+  for (const uint64_t seed : testing::Seeds(3)) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     CarriedMessages<ModelGather> network(
         nodes, seed, [&, chunk_size = chunk_size](Rank rank, Transport* transport) {

@@ -13,6 +13,7 @@
 #include "node/runner/model_assembly.h"
 #include "random/keyed_random.h"
 #include "tests/node/runner/carried_messages.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -32,7 +33,7 @@ TEST_P(ModelReductionTest, GivesTheMeanAndTheExactDistanceInAnyOrder) {
   ReplicaLayout layout;
   layout.AddParameter("w", {70});
   layout.AddBuffer("b", {13});
-  for (uint64_t seed = 1; seed <= 3; ++seed) {
+  for (const uint64_t seed : testing::Seeds(3)) {
     SCOPED_TRACE(seed);
     Network network(nodes, layout, chunk_size, seed);
     // The second one with the first's leftovers, the third where another has rank 0's role.

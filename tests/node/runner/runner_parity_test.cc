@@ -11,6 +11,7 @@
 #include "tests/algorithm/quadratics.h"
 #include "tests/node/runner/fleet.h"
 #include "tests/testing/dpsgd_loop.h"
+#include "tests/testing/seeds.h"
 #include "tests/testing/weighted_graphs.h"
 
 namespace grapevine::testing {
@@ -43,7 +44,7 @@ TEST_P(RunnerParity, ThreadsAndAShuffledQueueGiveTheSameBits) {
 TEST_P(RunnerParity, OnADeviceTheBitsAreTheSame) {
   FleetOptions experiment = Parameters();
   experiment.memory = FleetOptions::Memory::kEmulatedDevice;
-  for (const uint64_t seed : {1, 2, 3}) {
+  for (const uint64_t seed : Seeds(3)) {
     SCOPED_TRACE(seed);
     experiment.device.seed = 1000 * seed;
     ExpectTheBitsOfACluster(experiment);

@@ -17,6 +17,7 @@
 #include "node/runner/trace_recorder.h"
 #include "node/transport/memory_transport.h"
 #include "tests/node/runner/fleet.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine::testing {
 namespace {
@@ -191,7 +192,7 @@ struct SteppedNode {
 
 // Steps of these, until it holds: what they send each other comes on threads of its own.
 bool StepUntil(const std::vector<SteppedNode*>& nodes, const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + Patient(std::chrono::seconds(20));
   while (!condition() && std::chrono::steady_clock::now() < deadline) {
     for (SteppedNode* node : nodes) node->Step();
   }

@@ -23,6 +23,7 @@
 #include "gtest/gtest.h"
 #include "system/file_descriptor.h"
 #include "tests/testing/certificates.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 namespace {
@@ -49,7 +50,8 @@ Health Check(const std::shared_ptr<grpc::Channel>& channel, const std::string& s
   const grpc::Slice slice(request);
   grpc::ByteBuffer in(&slice, 1), out;
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+  context.set_deadline(std::chrono::system_clock::now() +
+                       testing::Patient(std::chrono::seconds(10)));
   grpc::CompletionQueue queue;
   grpc::GenericStub stub(channel);
   auto call = stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", in, &queue);
@@ -89,7 +91,8 @@ class Reflection {
  public:
   explicit Reflection(const std::shared_ptr<grpc::Channel>& channel) {
     using Factory = grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>;
-    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    context_.set_deadline(std::chrono::system_clock::now() +
+                          testing::Patient(std::chrono::seconds(30)));
     const grpc::internal::RpcMethod method(
         "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
         grpc::internal::RpcMethod::BIDI_STREAMING);
@@ -191,10 +194,10 @@ UniqueDescriptor SilentConnection(const GrpcServer& server) {
   return connection;
 }
 
-constexpr int kPatienceMs = 20000;
+const std::chrono::milliseconds kPatience = testing::Patient(std::chrono::seconds(20));
 // Whether the server hangs up on one of them in time.
 bool AwaitHangUp(std::vector<pollfd> ends) {
-  return poll(ends.data(), ends.size(), kPatienceMs) > 0;
+  return poll(ends.data(), ends.size(), static_cast<int>(kPatience.count())) > 0;
 }
 bool AwaitHangUp(const UniqueDescriptor& connection) {
   return AwaitHangUp(std::vector<pollfd>{{connection.get(), POLLRDHUP, 0}});
@@ -220,7 +223,7 @@ TEST(GrpcServer, AConnectionWithoutACallIsEndedAndOneWithACallIsNot) {
   EXPECT_THAT(busy.Describe("grpc.health.v1.Health"), HasSubstr("file_descriptor_response"));
   const std::shared_ptr<grpc::Channel> idle = OwnConnection(**server);
   EXPECT_EQ(Check(idle, "").answer, kServing);  // has a connection, which is idle now
-  const auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(kPatienceMs);
+  const auto deadline = std::chrono::system_clock::now() + kPatience;
   EXPECT_TRUE(idle->WaitForStateChange(GRPC_CHANNEL_READY, deadline)) << "it is still there";
   EXPECT_THAT(busy.Describe("grpc.health.v1.Health"), HasSubstr("file_descriptor_response"));
 }
@@ -240,7 +243,7 @@ TEST(GrpcServer, ConnectionsLeaveDescriptorsForFiles) {
   EXPECT_TRUE(std::ifstream("/proc/self/stat").is_open());
   silent.clear();
   // As soon as the server has noticed.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
   std::string answer;
   while (answer != kServing && std::chrono::steady_clock::now() < deadline) {
     answer = Check(OwnConnection(**server), "").answer;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/process/free_port.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine::testing {
 
@@ -49,7 +50,7 @@ void EtcdServer::Restart() {
 
 void EtcdServer::Freeze() {
   process_->Signal(SIGSTOP);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto end = std::chrono::steady_clock::now() + Patient(std::chrono::minutes(1));
   while (!process_->Stopped() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   EXPECT_TRUE(process_->Stopped());
 }

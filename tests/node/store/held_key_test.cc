@@ -12,6 +12,7 @@
 #include "system/mutex.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/node/store/in_time.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 namespace {
@@ -30,7 +31,7 @@ class HeldKeyTest : public ::testing::Test {
     return HeldKey::Take(store_,
                          {.key = "role",
                           .words = words,
-                          .time_to_live = seconds(1),
+                          .time_to_live = testing::Patient(seconds(1)),
                           .on_lost = [this](const absl::Status& why) { OnLost(why); }},
                          InTime(), GoOn);
   }

@@ -5,10 +5,13 @@
 #include <chrono>
 
 #include "node/store/store.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 
-inline StoreDeadline InTime() { return std::chrono::steady_clock::now() + std::chrono::minutes(1); }
+inline StoreDeadline InTime() {
+  return std::chrono::steady_clock::now() + testing::Patient(std::chrono::minutes(1));
+}
 
 }  // namespace grapevine
 

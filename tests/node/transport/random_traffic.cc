@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 constexpr uint16_t kForeseen = 0, kOffered = 1;
 constexpr uint64_t kTags = 3;
 constexpr size_t kMaxPosts = 6;
-constexpr std::chrono::seconds kPatience{20};
+const std::chrono::seconds kPatience = testing::Patient(std::chrono::seconds(20));
 
 // Several chunks for some.
 int64_t ElementsOf(const Tag& tag) { return tag.step == 0 ? 300'000 : 10 * tag.step; }

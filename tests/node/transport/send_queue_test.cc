@@ -312,7 +312,7 @@ TEST(SendQueue, DisbelievesAReceiverThatCannotBeThere) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     return std::string(status.message());
   };
-  using testing::HasSubstr;
+  using ::testing::HasSubstr;
   EXPECT_THAT(why({.received = 2}), HasSubstr("says that it has 2 messages, but was sent 1"));
   EXPECT_THAT(why({.received = ~uint64_t{0}}), HasSubstr("but was sent 1"));
   for (const ResumePoint& part :
@@ -346,7 +346,7 @@ TEST(SendQueue, DisbelievesAReceiverThatDeclinesWhatItGranted) {
   EXPECT_THAT(Notices(&queue), ElementsAre("offer 1"));
   ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
   EXPECT_THAT(std::string(queue.Resume({.offers = 1}).message()),
-              testing::HasSubstr("which it had granted"));
+              ::testing::HasSubstr("which it had granted"));
 }
 
 // Neither what waits for its credit again, nor what the sink was told has left.
@@ -364,7 +364,7 @@ TEST(SendQueue, DisbelievesAReceiverThatDeclinesWhatItGrantedOnAConnectionBefore
     EXPECT_EQ(queue.Decline(Step(1)).message(),
               "declined channel 0, index 1, step 1, which it had granted");
     EXPECT_THAT(std::string(queue.Resume({.offers = 1}).message()),
-                testing::HasSubstr("which it had granted"));
+                ::testing::HasSubstr("which it had granted"));
     ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
     EXPECT_TRUE(queue.Next().has_value()) << "nothing was done with it";
   }

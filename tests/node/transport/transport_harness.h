@@ -13,6 +13,7 @@
 #include "kernels/vector/shared_vector.h"
 #include "node/transport/transport.h"
 #include "system/mutex.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 
@@ -70,7 +71,7 @@ class RecordingSink : public TransportSink {
   bool AwaitMessage(const Messages& messages, Rank peer, Tag tag, size_t times = 1);
   int Count(const Messages& messages) const;
   bool Await(const std::function<bool()>& condition,
-             std::chrono::milliseconds time = std::chrono::seconds(20));
+             std::chrono::milliseconds time = testing::Patient(std::chrono::seconds(20)));
 
   mutable Mutex mutex_;
   Condition changed_;

@@ -186,7 +186,9 @@ std::vector<Fault> DeathsOfAny(const RunPlan& plan) {
 std::vector<Fault> Returns(const RunPlan& plan) {
   Draw draw(~plan.seed + 3);
   const auto spared = static_cast<Rank>(draw.Between(0, plan.nodes - 1));
-  const nanoseconds most = 3 * plan.rounds * (plan.gradient + plan.latency + plan.jitter);
+  // Without them it ends after a third to all of that.
+  const nanoseconds most =
+      draw.Between(1, 3) * plan.rounds * (plan.gradient + plan.latency + plan.jitter);
   std::vector<Fault> returns;
   for (Rank rank = 0; rank < plan.nodes; ++rank) {
     if (rank == spared || draw.OneIn(3)) continue;

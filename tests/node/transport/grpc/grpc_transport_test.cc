@@ -10,6 +10,7 @@
 #include "tests/node/beat_counter.h"
 #include "tests/node/transport/grpc/grpc_network.h"
 #include "tests/node/transport/transport_contract.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 namespace {
@@ -84,10 +85,11 @@ TEST(GrpcTransport, APeerThatJoinsLaterIsAwaited) {
 
 TEST(GrpcTransport, HeartbeatsKeepAnIdleConnection) {
   BeatCounter beats;
-  GrpcNetwork network(2, {.peer_timeout = std::chrono::seconds(1), .round = [&beats] {
-                            beats.Count();
-                            return Round{0};
-                          }});
+  GrpcNetwork network(
+      2, {.peer_timeout = testing::Patient(std::chrono::seconds(1)), .round = [&beats] {
+            beats.Count();
+            return Round{0};
+          }});
   const SharedSlice buffer = Zeros(10);
   ASSERT_TRUE(network.transport(0).Send(1, kTag, Pattern(10, 1)).ok());
   ASSERT_TRUE(network.transport(1).Post(0, kTag, buffer).ok());
@@ -100,7 +102,7 @@ TEST(GrpcTransport, HeartbeatsKeepAnIdleConnection) {
 
 TEST(GrpcTransport, APeerThatLeftInOrderIsNotSilent) {
   BeatCounter beats;
-  const GrpcTransportOptions options{.peer_timeout = std::chrono::seconds(1)};
+  const GrpcTransportOptions options{.peer_timeout = testing::Patient(std::chrono::seconds(1))};
   GrpcTransportOptions counted = options;
   counted.round = [&beats] {
     beats.Count();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/passes/crc32c.h"
+#include "tests/testing/slowness.h"
 
 namespace grapevine {
 namespace {
@@ -27,7 +28,7 @@ std::shared_ptr<grpc::Channel> OwnConnection(const std::string& address) {
 RawClient::RawClient(const std::string& address) : RawClient(OwnConnection(address)) {}
 
 RawClient::RawClient(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {
-  call_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  call_.set_deadline(std::chrono::system_clock::now() + testing::Patient(std::chrono::seconds(20)));
   call_.set_wait_for_ready(true);
   const grpc::internal::RpcMethod method(kMethod, grpc::internal::RpcMethod::BIDI_STREAMING);
   stream_.reset(Factory::Create(channel_.get(), method, &call_));
