@@ -895,6 +895,10 @@ std::chrono::steady_clock::time_point NodeRun::WritingDeadline() const {
 }
 
 absl::Status NodeRun::WriteResults() {
+  if (settles_last()) {
+    RETURN_IF_ERROR(
+        CheckResultsAreHere(options_.run_directory, collector_->latest().round, round()));
+  }
   const auto deadline = WritingDeadline();
   RETURN_IF_ERROR(run_metrics_->Drain(deadline));
   if (events_) RETURN_IF_ERROR(events_->Drain(deadline));

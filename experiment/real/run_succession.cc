@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "run/config/config_file.h"
 #include "run/records/output_file.h"
@@ -34,6 +35,22 @@ absl::StatusOr<InheritedRun> InheritRun(const std::string& run_directory, const 
     run.bytes_sent[rank] = TrafficOf(run_directory, rank).bytes_sent;
   }
   return run;
+}
+
+absl::Status CheckResultsAreHere(const std::string& run_directory, Round measured, Round last) {
+  std::error_code error;
+  if (measured >= last || std::filesystem::exists(ModelPath(run_directory), error)) {
+    return absl::OkStatus();
+  }
+  return WithFailure(
+      absl::AbortedError(absl::StrCat(
+          "the run has come to its end (round ", last, "), but its results are not in ",
+          run_directory,
+          ": whoever had rank 0's role when the last model was evaluated has that and the "
+          "measurements in its run directory (--out), on a disk of its own, and was lost before it "
+          "said that all is written. Each node's own model is in its node-RANK. With --out on a "
+          "disk that all nodes share, whoever takes the role over has the results")),
+      Failure::kPeerLost);
 }
 
 EarlierTraffic::Node TrafficOf(const std::string& run_directory, Rank rank) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "experiment/core/other_nodes.h"
@@ -27,6 +28,11 @@ struct InheritedRun {
 // Removes what killed processes have not written to its end, and writes the configuration where the
 // directory has none. kInput or kOutput names the file.
 absl::StatusOr<InheritedRun> InheritRun(const std::string& run_directory, const Config& config);
+
+// Whether a run that has ended after `last` rounds, the last model evaluated, has its results here.
+// Where rank 0's role came after that, and the disk is another, there is neither the last
+// measurement (of round `measured`) nor the model: kPeerLost says where they are.
+absl::Status CheckResultsAreHere(const std::string& run_directory, Round measured, Round last);
 
 // What processes of that rank have sent and received, as far as their file says; nothing of a node
 // whose folder is not here, and while its last line is being written.

@@ -37,6 +37,8 @@ TEST_P(SplitBrain, EndsInOneRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SplitBrain, ::testing::Range(kFirstSeed, kFirstSeed + kSeeds));
+// Rank 0 is stopped once the last model is evaluated, on a disk of its own.
+INSTANTIATE_TEST_SUITE_P(OwnDisks, SplitBrain, ::testing::Values(50));
 
 }  // namespace
 }  // namespace grapevine::testing

@@ -114,6 +114,17 @@ class VerdictTest(unittest.TestCase):
         self.assert_wrong(self.outcome(self.run_directory(), exits=[6] * 4, evaluation=None),
                           "nobody finished")
 
+    def test_results_on_the_disk_of_rank_zero_alone(self):
+        own = self.run_directory("run-of-0")
+        runs = [own] + [self.folder / f"run-of-{rank}" for rank in verdict.OTHERS]
+        outputs = ["", "", "the run has come to its end, but its results are not in run-of-2", ""]
+        outcome = self.outcome(own, runs=runs, outputs=outputs, exits=[6] * 4, evaluation=None)
+        self.assert_wrong(outcome)
+        self.assert_wrong(self.outcome(own, runs=runs, exits=[6] * 4, evaluation=None,
+                                       outputs=[""] * 4), "nobody finished")
+        (own / "model.safetensors").unlink()
+        self.assert_wrong(outcome, "nobody finished")
+
     def test_one_does_not_end(self):
         self.assert_wrong(self.outcome(self.run_directory(), exits=[None, 0, 0, 0], left_behind=2),
                           "rank 0 does not end", "2 processes are left")
