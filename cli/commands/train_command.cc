@@ -151,6 +151,7 @@ absl::Status LaunchNodes(const Config& config, bool role_moves, const LockedFold
                           .finish_timeout = ResolvedTimeout(config.step_timeout()),
                           .saving_grace = saving,
                           .echo = kTerminationEcho,
+                          .peer_timeout = ResolvedTimeout(config.peer_timeout()),
                           .survives = GoesOnWithoutTheLost(config),
                           .role_moves = role_moves,
                           .max_restarts = BeginsAgain(config) ? 0 : config.max_restarts()},

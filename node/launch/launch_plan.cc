@@ -200,6 +200,39 @@ bool LaunchPlan::deserted() const {
   return begun_ && restarts() && std::ranges::none_of(children_, is_in);
 }
 
+bool LaunchPlan::stranded() const {
+  if (!options_.survives || !begun_ || !restarts()) return false;
+  Rank left = 0;
+  Time held_since = kNever;
+  for (const Child& child : children_) {
+    if (!IsLeft(child)) continue;
+    if (child.held_since == kNever || child.paused_until != kNever) return false;
+    held_since = std::min(held_since, child.held_since);
+    ++left;
+  }
+  return left == 1 ? options_.nodes > 1 : left > 1 && last_end_ >= held_since;
+}
+
+absl::Status LaunchPlan::Stranded(Time now) const {
+  std::vector<std::string> who;
+  Time since = kNever;
+  for (Rank rank = 0; rank < static_cast<Rank>(children_.size()); ++rank) {
+    const Child& child = children_[static_cast<size_t>(rank)];
+    if (!IsLeft(child)) continue;
+    since = std::min(since, child.held_since);
+    who.push_back(
+        absl::StrCat("rank ", rank, " (", ProcessText(child.process, EndOf(rank, 0).host), ")"));
+  }
+  return WithFailure(
+      absl::AbortedError(absl::StrCat(
+          absl::StrJoin(who, ", "), who.size() == 1 ? " has" : " have",
+          " been stopped (SIGSTOP) for ", HumanSeconds(now - since),
+          ", and nobody else is left in the run: given up. Who is stopped on purpose must go on "
+          "(kill -CONT) within --peer-timeout, which is ",
+          Seconds(options_.peer_timeout), " s; a debugger or a job manager may have stopped it")),
+      Failure::kPeerLost);
+}
+
 void LaunchPlan::PlanRestart(Child& child, Time now) {
   // Rank 0 begins a run, and comes into one only where its role can have moved.
   const bool may_come = &child != &children_.front() || options_.role_moves;
@@ -282,6 +315,7 @@ void LaunchPlan::OnEnd(ChildEnd end, Time now) {
   const Rank rank = end.rank;
   Child& child = children_[static_cast<size_t>(rank)];
   child.ended = true;
+  last_end_ = now;
   const bool well = EndedWell(end);
   ends_.push_back(std::move(end));
   if (!well && Survives(ends_.back())) {
@@ -311,6 +345,8 @@ std::vector<LaunchPlan::Order> LaunchPlan::Due(Time now) {
                           Failure::kRendezvous),
               now);
   }
+  stranded_.Look(stranded(), now);
+  if (stranded_.lasted() >= options_.peer_timeout) OnFailure(Stranded(now), now);
   if (now >= FinishDeadline()) BeginEnd(now);
   if (now >= terminate_at_) {
     terminate_at_ = kNever;
@@ -338,8 +374,8 @@ std::vector<LaunchPlan::Order> LaunchPlan::Due(Time now) {
 }
 
 LaunchPlan::Time LaunchPlan::deadline() const {
-  Time earliest = std::min(
-      {awaiting_port() ? port_deadline_ : kNever, FinishDeadline(), terminate_at_, kill_at_});
+  Time earliest = std::min({awaiting_port() ? port_deadline_ : kNever, FinishDeadline(),
+                            terminate_at_, kill_at_, stranded_.next()});
   for (const Child& child : children_) {
     earliest = std::min({earliest, HeldUntil(child), AwaitedUntil(child), child.paused_until});
     if (restarts()) earliest = std::min(earliest, child.restart_at);

@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "node/launch/witnessed_time.h"
 
 namespace grapevine {
 
@@ -65,6 +66,10 @@ struct LaunchPlanOptions {
   std::chrono::milliseconds echo{};
   // From that SIGTERM to SIGKILL.
   std::chrono::milliseconds kill_grace{2000};
+  // How long those who are left in a run may all be stopped (SIGSTOP) once others have ended; a
+  // time in which the launcher stands still itself, as when all are stopped with it, does not
+  // count.
+  std::chrono::milliseconds peer_timeout{30000};
   // The nodes go on without one that is lost: whether the launch has failed is rank 0's word, where
   // it is not a failure that befalls all (IsOfOneNode).
   bool survives = false;
@@ -161,10 +166,17 @@ class LaunchPlan {
   bool Survives(const ChildEnd& end) const;
   // Nobody is left in the run whom those who are still to come in would find.
   bool deserted() const;
+  // This child may still go on with the run.
+  bool IsLeft(const Child& child) const { return !child.ended && (child.in || !child.joined); }
+  // Those who are left are all stopped, and have been while others ended: no node is there to miss
+  // them, nor to be missed. Where none has ended since, somebody has stopped all at once, and lets
+  // them go on; unless it is the last one.
+  bool stranded() const;
+  absl::Status Stranded(Time now) const;
   bool awaiting_port() const { return !listening_ && !ending() && options_.nodes > 1; }
   // When the remaining children get SIGTERM although nothing failed.
   Time FinishDeadline() const;
-  // When a stopped child is killed.
+  // When a stopped child is killed, once any has ended well or the launch has failed.
   Time HeldUntil(const Child& child) const;
   // When one that was to come in is told to end: the run is over, and it may have come too late.
   Time AwaitedUntil(const Child& child) const;
@@ -185,7 +197,9 @@ class LaunchPlan {
   bool failed_ = false;  // a child or the launcher
   int interrupted_by_ = 0;
   Time interrupted_at_ = kNever;
-  Time finished_ = kNever;  // the first good end
+  Time finished_ = kNever;       // the first good end
+  Time last_end_ = Time::min();  // of any
+  WitnessedTime stranded_;
   Time port_deadline_, terminate_at_ = kNever, kill_at_ = kNever;
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
+#include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/json_text.h"
@@ -207,6 +208,37 @@ TEST_F(SurvivalOfSignals, AllButOneMayDieRankZeroFirst) {
   EXPECT_EQ(run_.Await(), 0) << run_.output();
   EXPECT_TRUE(run_.AwaitNobody());
   EXPECT_TRUE(std::filesystem::exists(folder_.File("run/summary.json")));
+}
+
+// Rank 0's role does not move: with it, the others are at the end, too.
+class StrandedRankZero : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(StrandedRankZero, IsGivenUpAndNamed) {
+  const ScratchFolder folder;
+  GrapevineProcess run({"train", "-n4", std::string("--algorithm=") + GetParam(),
+                        "--model=phantom:1MB", "--compute=5ms", "--rounds=100000",
+                        "--peer-timeout=2s", "--on-failure=shrink", "--out=" + folder.File("run")});
+  ASSERT_TRUE(run.AwaitOutput("round 3/")) << run.output();
+  const pid_t stopped = run.Node(0);
+  ASSERT_NE(stopped, 0);
+  ASSERT_EQ(kill(stopped, SIGSTOP), 0);
+  EXPECT_EQ(run.Await(), kPeerLost) << run.output();
+  EXPECT_TRUE(run.AwaitNobody());
+  EXPECT_THAT(run.output(),
+              ContainsRegex("grapevine train: rank 0 .process " + std::to_string(stopped) +
+                            ". has been stopped .SIGSTOP. for [0-9.]+ s, and nobody else is left"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, StrandedRankZero,
+                         ::testing::Values("adpsgd", "ps", "ps:async", "easgd:async"));
+
+TEST_F(SurvivalOfSignals, TheOnlyOneLeftThatIsStoppedIsGivenUpAndNamed) {
+  for (const int rank : {0, 1, 3}) Signal(rank, SIGKILL);
+  Signal(2, SIGSTOP);
+  EXPECT_EQ(run_.Await(), kPeerLost) << run_.output();
+  EXPECT_TRUE(run_.AwaitNobody());
+  EXPECT_THAT(run_.output(), ContainsRegex("grapevine train: rank 2 .process [0-9]+. has been "
+                                           "stopped .SIGSTOP."));
 }
 
 std::vector<int64_t> RoundsOf(const std::vector<nlohmann::json>& metrics) {

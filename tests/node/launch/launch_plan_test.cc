@@ -20,6 +20,7 @@ namespace grapevine {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using Time = LaunchPlan::Time;
@@ -785,6 +786,166 @@ TEST(LaunchPlan, WhoeverIsLostWhenTheLaunchEnds) {
     seen.Count("restarts", world.restarts());
     for (const FakeChild& child : world.children()) EXPECT_TRUE(child.ended());
   });
+}
+
+// Four that go on without those that are lost; the looks of their launcher.
+class Stranded : public ::testing::Test {
+ protected:
+  using Signals = std::vector<std::pair<Rank, int>>;
+
+  Stranded() {
+    for (Rank rank = 0; rank < 4; ++rank) {
+      plan_.OnStarted(10 + rank);
+      plan_.OnListening();
+    }
+    for (Rank rank = 0; rank < 4; ++rank) plan_.OnCameIn(rank);
+  }
+
+  void Lose(std::vector<Rank> ranks, Time now) {
+    for (const Rank rank : ranks) plan_.OnEnded(rank, Exited(6), now);
+  }
+  void Hold(std::vector<Rank> ranks, Time now, bool held = true) {
+    for (const Rank rank : ranks) plan_.OnHeld(rank, held, now);
+  }
+  // Looks whenever the plan wants to, until `end`; who is signalled meanwhile.
+  Signals LookUntil(Time end) {
+    Signals signals;
+    for (; now_ < end; now_ = std::min(end, plan_.deadline())) {
+      for (const auto& signal : SignalsAt(plan_, now_)) signals.push_back(signal);
+    }
+    for (const auto& signal : SignalsAt(plan_, now_)) signals.push_back(signal);
+    return signals;
+  }
+
+  // Rank 0, which would hear only the latter.
+  const Signals kGivenUp = {{0, SIGTERM}, {0, SIGKILL}};
+  LaunchPlan plan_{{.nodes = 4, .peer_timeout = milliseconds(30000), .survives = true}, kStart};
+  Time now_ = kStart;
+};
+
+TEST_F(Stranded, RankZeroThatIsStoppedForGoodIsGivenUpOnceTheOthersHaveEnded) {
+  Hold({0}, At(1000));
+  EXPECT_EQ(LookUntil(At(12000)), Signals{});
+  Lose({1, 2, 3}, At(12000));
+  EXPECT_EQ(LookUntil(At(41000)), Signals{});
+  EXPECT_EQ(LookUntil(At(43000)), kGivenUp);
+  plan_.OnEnded(0, Killed(SIGKILL), At(43000));
+  ASSERT_TRUE(plan_.over());
+  EXPECT_EQ(FailureOf(plan_.Outcome()), Failure::kPeerLost);
+  EXPECT_THAT(std::string(plan_.Outcome().message()),
+              AllOf(HasSubstr("rank 0 (process 10) has been stopped (SIGSTOP) for 41"),
+                    HasSubstr("nobody else is left in the run"), HasSubstr("kill -CONT"),
+                    HasSubstr("--peer-timeout, which is 30 s")));
+}
+
+TEST_F(Stranded, TheOnlyOneLeftIsGivenUpThoughItWasStoppedAfterTheOthersDied) {
+  Lose({1, 2, 3}, At(1000));
+  Hold({0}, At(2000));
+  now_ = At(2000);
+  EXPECT_EQ(LookUntil(At(31000)), Signals{});
+  EXPECT_EQ(LookUntil(At(33000)), kGivenUp);
+}
+
+TEST_F(Stranded, SeveralThatAreStoppedAreAllNamed) {
+  Hold({0, 1}, At(1000));
+  Lose({2, 3}, At(12000));
+  now_ = At(12000);
+  EXPECT_EQ(LookUntil(At(43000)),
+            (Signals{{0, SIGTERM}, {1, SIGTERM}, {0, SIGKILL}, {1, SIGKILL}}));
+  EXPECT_THAT(std::string(plan_.Outcome().message()),
+              HasSubstr("rank 0 (process 10), rank 1 (process 11) have been stopped"));
+}
+
+TEST_F(Stranded, WhoGoesOnInTimeIsNotGivenUp) {
+  Hold({0}, At(1000));
+  Lose({1, 2, 3}, At(12000));
+  now_ = At(12000);
+  EXPECT_EQ(LookUntil(At(40000)), Signals{});
+  Hold({0}, At(40000), false);
+  EXPECT_EQ(LookUntil(At(60000)), Signals{});
+  Hold({0}, At(60000));
+  EXPECT_EQ(LookUntil(At(85000)), Signals{}) << "its time begins anew";
+}
+
+TEST_F(Stranded, WhoeverRunsMayMissThoseThatAreStopped) {
+  Hold({0, 1}, At(1000));
+  Lose({2}, At(12000));
+  EXPECT_EQ(LookUntil(At(900000)), Signals{});
+}
+
+// As where all are paused by hand: a run that has lost one long ago is none the worse for it.
+TEST_F(Stranded, ThoseWhoAreAllStoppedAtOnceArePaused) {
+  Lose({3}, At(1000));
+  Hold({0, 1, 2}, At(2000));
+  EXPECT_EQ(LookUntil(At(900000)), Signals{});
+  EXPECT_EQ(plan_.deadline(), kNever);
+}
+
+TEST_F(Stranded, WhileTheLauncherIsStoppedItself) {
+  Hold({0}, At(1000));
+  Lose({1, 2, 3}, At(12000));
+  now_ = At(12000);
+  EXPECT_EQ(LookUntil(At(20000)), Signals{});
+  now_ = At(3600000);  // with its terminal's Ctrl-Z
+  EXPECT_EQ(LookUntil(At(3615000)), Signals{});
+  EXPECT_EQ(LookUntil(At(3625000)), kGivenUp);
+}
+
+TEST_F(Stranded, WhoIsStoppedAtItsOwnWishGoesOn) {
+  plan_.OnPause(0, milliseconds(100000), At(1000));
+  now_ = At(1000);
+  EXPECT_EQ(LookUntil(At(1000)), (Signals{{0, SIGSTOP}}));
+  Hold({0}, At(1000));
+  Lose({1, 2, 3}, At(12000));
+  EXPECT_EQ(LookUntil(At(101000)), (Signals{{0, SIGCONT}}));
+}
+
+// Whoever comes in its place finds nobody who could take it in.
+TEST(LaunchPlan, WhoIsToComeInDoesNotSaveTheOneThatIsStopped) {
+  using Signals = std::vector<std::pair<Rank, int>>;
+  LaunchPlan plan = TwoThatSurvive(5);
+  plan.OnHeld(0, true, At(1000));
+  plan.OnEnded(1, Killed(SIGKILL), At(2000));
+  EXPECT_TRUE(SignalsAt(plan, At(2000)).empty());
+  ASSERT_EQ(plan.next_restart(At(3000)), 1);
+  plan.OnRestarted(1, 20);
+  Signals signals;
+  for (Time now = At(3000); now <= At(33000) && signals.empty(); now += milliseconds(1000)) {
+    signals = SignalsAt(plan, now);
+  }
+  EXPECT_EQ(signals, (Signals{{0, SIGTERM}, {1, SIGTERM}, {0, SIGKILL}}));
+}
+
+TEST(LaunchPlan, OfThoseWhoAreStoppedNobodyIsWaitedForInVain) {
+  int given_up = 0, paused = 0;
+  for (uint64_t seed = 1; seed <= 3000 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Draws draw(seed);
+    LaunchPlanOptions options = kOptions;
+    options.nodes = static_cast<Rank>(2 + draw.Below(4));
+    options.survives = true;
+    options.role_moves = draw.OneIn(2);
+    std::vector<Nature> natures;
+    for (Rank rank = 0; rank < options.nodes; ++rank) {
+      Nature nature{.ends = draw.Soon(),
+                    .wait_status = draw.OneIn(2) ? Killed(SIGKILL) : Exited(6)};
+      if (draw.OneIn(2)) nature.stops = draw.Soon();
+      if (draw.OneIn(4)) nature.goes_on = draw.Soon();
+      natures.push_back(nature);
+    }
+    World world(options, std::move(natures), At(10), {});
+    if (world.Run()) {
+      given_up += std::string(world.plan().Outcome().message()).find("stopped (SIGSTOP)") !=
+                  std::string::npos;
+      continue;
+    }
+    ++paused;  // all at once, after others had ended or before any had
+    EXPECT_GT(std::ranges::count_if(world.children(), &FakeChild::held), 1);
+    EXPECT_TRUE(std::ranges::all_of(
+        world.children(), [](const FakeChild& child) { return child.ended() || child.held(); }));
+  }
+  EXPECT_GT(given_up, 100);
+  EXPECT_GT(paused, 0);
 }
 
 }  // namespace

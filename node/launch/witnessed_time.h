@@ -1,0 +1,44 @@
+// How long something has lasted while this process was there to see it.
+//
+// Whoever looks may stand still itself: stopped together with what it watches, or on a machine that
+// is frozen. However long that was, it counts as little more than one look.
+//
+// Thread-compatible. Time is passed in.
+#ifndef GRAPEVINE_NODE_LAUNCH_WITNESSED_TIME_H_
+#define GRAPEVINE_NODE_LAUNCH_WITNESSED_TIME_H_
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace grapevine {
+
+class WitnessedTime {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  // From one look to the next; twice as long is late, and what is beyond is not counted.
+  static constexpr std::chrono::milliseconds kLook{1000};
+
+  // Whether it lasts at `now`. What does not, begins anew.
+  void Look(bool lasts, Time now) {
+    if (!lasts) {
+      lasted_ = {};
+      seen_.reset();
+      return;
+    }
+    if (seen_) lasted_ += std::min<std::chrono::nanoseconds>(now - *seen_, 2 * kLook);
+    seen_ = now;
+  }
+
+  std::chrono::nanoseconds lasted() const { return lasted_; }
+  // When to look again; never if it does not last.
+  Time next() const { return seen_ ? *seen_ + kLook : Time::max(); }
+
+ private:
+  std::chrono::nanoseconds lasted_{0};
+  std::optional<Time> seen_;  // lasting
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_LAUNCH_WITNESSED_TIME_H_
