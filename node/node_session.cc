@@ -634,7 +634,10 @@ absl::Status NodeSession::OnEvaluatedBatch() {
   return Ended();
 }
 
-void NodeSession::Report(control::NodeMetrics metrics) { reporter_.Report(std::move(metrics)); }
+void NodeSession::Report(control::NodeMetrics metrics) {
+  MutexLock lock(mutex_);
+  if (told_ != nullptr) reporter_.Report(std::move(metrics));
+}
 
 void NodeSession::ReportSteps(const StepsReport& steps) { control_->SetSteps(StepsOf(steps)); }
 

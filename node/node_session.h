@@ -170,8 +170,8 @@ class NodeSession {
   // To be called between the batches of an evaluation, so that heartbeats show progress. Returns
   // the error if the run has failed meanwhile: the evaluation must end too.
   absl::Status OnEvaluatedBatch();
-  // From the run's callbacks: reports to rank 0 what was measured since the last report
-  // (node_metrics.h).
+  // Reports to rank 0 what was measured since the last report (node_metrics.h). Never waits; from
+  // any thread, also one that outlives Run: nobody hears it then. Not beside ReportAtRest.
   void Report(control::NodeMetrics metrics);
   // From the runner, where nodes share a budget of gradients: tells rank 0.
   void ReportSteps(const StepsReport& steps);

@@ -21,6 +21,7 @@
 #include "cli/terminal/logging.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/run_text.h"
+#include "cli/terminal/sure_end.h"
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/failure_policy.h"
@@ -230,12 +231,14 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   options.on_metrics = progress;
   options.on_standing = progress;
 
+  std::optional<SureEnd> end;  // outlives the run, which it does not wait for
   NodeRun run(&experiment, std::move(options));
   ASSIGN_OR_RETURN(std::unique_ptr<Interruption> interruption,
                    Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); },
                                        SavingOf(config, run)));
   if (absl::Status status = run.Run(); !status.ok()) {
     if (HasLeft(run, status)) return SayLeft(rank, status);
+    end.emplace("grapevine node", status);
     return run.began() ? WithCheckpoint(config, rank, rounds, status) : Undone(directory, status);
   }
   interruption.reset();  // only a reader is awaited now: signals act as usual

@@ -707,7 +707,10 @@ absl::Status NodeRun::OnStart() {
   start_ = std::chrono::steady_clock::now();
   telemetry_.Begin(begin_, every_.has_value(), start_);
   ASSIGN_OR_RETURN(const std::string folder, NodeFolder());
-  ASSIGN_OR_RETURN(node_metrics_, LineFile::Open(MetricsPath(folder)));
+  ASSIGN_OR_RETURN(std::unique_ptr<LineFile> lines, LineFile::Open(MetricsPath(folder)));
+  node_metrics_ = std::make_unique<NodeMetricsFile>(
+      std::move(lines), WritingTime(*experiment_),
+      [this](control::NodeMetrics report) { session_->Report(std::move(report)); });
   if (chaos_)
     RETURN_IF_ERROR(chaos_->Start(options_.run_directory, begin_, elapsed_before_, joined_));
   return recording_->BeginEvents();
@@ -755,7 +758,7 @@ absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
   telemetry_.OnRound(report.completed, report.time);
   recording_->OnRound(report);
   if (chaos_) chaos_->OnRound(report.completed);
-  return absl::OkStatus();
+  return node_metrics_->Check();
 }
 
 absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
@@ -797,14 +800,13 @@ absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
                                                          experiment_->config().seed()));
     report.mutable_sketch()->Add(sketch.begin(), sketch.end());
   }
-  // Whoever comes in its place goes on counting from the file: what rank 0 has heard is there.
-  RETURN_IF_ERROR(node_metrics_->Append(ToJsonLine(metrics)));
-  session_->Report(std::move(report));
-  return absl::OkStatus();
+  node_metrics_->Add(ToJsonLine(metrics), std::move(report));
+  return node_metrics_->Check();
 }
 
 absl::Status NodeRun::OnTrained(const SharedVector& model) {
   if (options_.desk != nullptr) options_.desk->Finish(model);
+  RETURN_IF_ERROR(node_metrics_->Drain());
   if (coordinates_) {
     RETURN_IF_ERROR(evaluations_->Drain());
   }

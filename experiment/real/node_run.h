@@ -26,6 +26,7 @@
 #include "experiment/real/node_chaos.h"
 #include "experiment/real/node_checkpoints.h"
 #include "experiment/real/node_device.h"
+#include "experiment/real/node_metrics_file.h"
 #include "experiment/real/node_recording.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/averaged_model.h"
@@ -202,7 +203,7 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<NodeRecording> recording_;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<NodeSession> session_;
-  std::unique_ptr<LineFile> node_metrics_;
+  std::unique_ptr<NodeMetricsFile> node_metrics_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::nanoseconds elapsed_before_{};  // of a run that goes on
   Round begin_ = 0;                            // likewise: rounds that were done before

@@ -22,6 +22,7 @@
 #include "tests/process/short_run.h"
 #include "tests/testing/certificates.h"
 #include "tests/testing/file_text.h"
+#include "tests/testing/stalled_file.h"
 
 namespace grapevine::testing {
 namespace {
@@ -387,6 +388,25 @@ TEST(Cluster, AFullDiskOfOneNodeEndsTheRun) {
                                   HasSubstr("No space left on device")));
   EXPECT_EQ(zero.Await(), kOutput);
   EXPECT_THAT(zero.output(), AllOf(HasSubstr("rank 1"), HasSubstr("No space left on device")));
+}
+
+// Its writes do not come back. The node trains on meanwhile, says which file it is, and is gone.
+TEST(Cluster, AStalledDiskOfOneNodeEndsTheRunByTheFilesName) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  std::filesystem::create_directories(folder.File("slow/node-1"));
+  const StalledFile stalled(folder.File("slow/node-1/metrics.jsonl"));
+  const std::vector<std::string> flags = {"--model=phantom:1MB", "--compute=5ms",
+                                          "--rounds=100000",     "--log-every=1",
+                                          "--peer-timeout=3s",   "--step-timeout=6s"};
+  GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
+  GrapevineProcess one(Node(1, port, folder.File("slow"), flags));
+  EXPECT_EQ(one.Await(), kOutput) << one.output();
+  EXPECT_THAT(one.output(), HasSubstr("cannot write to " + stalled.path() +
+                                      ": its disk has taken "
+                                      "nothing for "));
+  EXPECT_EQ(zero.Await(), kOutput) << zero.output();
+  EXPECT_THAT(zero.output(), AllOf(HasSubstr("rank 1"), HasSubstr(stalled.path())));
 }
 
 TEST(Cluster, OffLoopbackPlainTextMustBeAskedFor) {

@@ -1,5 +1,3 @@
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -13,8 +11,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "run/records/output_file.h"
-#include "system/file_descriptor.h"
 #include "tests/testing/file_text.h"
+#include "tests/testing/stalled_file.h"
 
 namespace grapevine::testing {
 namespace {
@@ -26,44 +24,20 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr int kLines = 20000;  // a pipe takes 64 KiB
+constexpr int kLines = 20000;  // more than a pipe takes
 
 std::string Line(int i) { return absl::StrCat("{\"round\":", i, "}"); }
 
 void ExpectNoFailure(const absl::Status& status) { ADD_FAILURE() << status; }
 
-// A file whose disk stalls until somebody reads.
-class StalledFile {
- public:
-  StalledFile() : path_(::testing::TempDir() + "/stalled") {
-    unlink(path_.c_str());
-    EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0);
-    // A reader must be there before a writer opens it.
-    reader_ = UniqueDescriptor(open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    fcntl(reader_.get(), F_SETFL, 0);
-  }
-  std::unique_ptr<LineFile> Open() const { return *LineFile::Open(path_); }
-  // Until the writer closes it.
-  std::string ReadAll() const {
-    std::string text;
-    char buffer[4096];
-    ssize_t got;
-    while ((got = read(reader_.get(), buffer, sizeof(buffer))) > 0) text.append(buffer, got);
-    return text;
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-  UniqueDescriptor reader_;
-};
+std::string StalledPath() { return ::testing::TempDir() + "/stalled"; }
 
 TEST(BackgroundLines, AStalledDiskHoldsNobodyUpAndLosesNothing) {
-  const StalledFile file;
+  const StalledFile file(StalledPath());
   std::string expected, text;
   std::thread reader;
   {
-    BackgroundLines lines(file.Open(), ExpectNoFailure);
+    BackgroundLines lines(*LineFile::Open(file.path()), ExpectNoFailure);
     for (int i = 0; i < kLines; ++i) {
       lines.Append(Line(i));
       expected += Line(i) + "\n";
@@ -82,9 +56,10 @@ TEST(BackgroundLines, AStalledDiskHoldsNobodyUpAndLosesNothing) {
 }
 
 TEST(BackgroundLines, TooManyWaitingLinesAreAnErrorThatIsToldOnce) {
-  const StalledFile file;
+  const StalledFile file(StalledPath());
   std::vector<absl::Status> told;
-  BackgroundLines lines(file.Open(), [&](const absl::Status& why) { told.push_back(why); });
+  BackgroundLines lines(*LineFile::Open(file.path()),
+                        [&](const absl::Status& why) { told.push_back(why); });
   const std::string line((size_t{1} << 20) - 1, '1');  // and its end
   constexpr size_t kFit = BackgroundLines::kCapacity >> 20;
   for (size_t i = 0; i < kFit; ++i) lines.Append(line);

@@ -1,0 +1,54 @@
+// A node's own metrics.jsonl, on a disk that may stall.
+//
+// A thread of its own writes, so that the node trains on meanwhile. Rank 0 hears of a measurement
+// once its line is in the file: whoever comes in the node's place goes on counting from there.
+#ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_METRICS_FILE_H_
+#define GRAPEVINE_EXPERIMENT_REAL_NODE_METRICS_FILE_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "node/control/control.pb.h"
+#include "run/records/output_file.h"
+#include "system/background.h"
+#include "system/deadline.h"
+
+namespace grapevine {
+
+// Thread-safe. Errors are kOutput, and name the file.
+class NodeMetricsFile {
+ public:
+  using Report = std::function<void(control::NodeMetrics)>;
+
+  // `patience`: how long the disk may take for a line. `report` is called on the thread that
+  // writes, in order, and not once this has been destroyed.
+  NodeMetricsFile(std::unique_ptr<LineFile> file, std::chrono::nanoseconds patience, Report report);
+  // Gives what waits a few seconds; after that a write that does not return is left to its thread,
+  // which ends with the process.
+  ~NodeMetricsFile();
+
+  // Never waits. `line` has no line break.
+  void Add(std::string line, control::NodeMetrics report);
+  // The first error, or that a line has waited for longer than `patience`. Never waits.
+  absl::Status Check() const;
+  // Waits until all lines are in the file, and reported, for `patience` at most.
+  absl::Status Drain();
+  // The same, and all lines are on the disk.
+  absl::Status Sync();
+
+ private:
+  class Lines;
+
+  const std::shared_ptr<LineFile> file_;
+  const std::chrono::nanoseconds patience_;
+  const std::shared_ptr<Lines> lines_;  // the thread's, too
+  BoundedCall syncs_;
+  BackgroundWriter writer_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_REAL_NODE_METRICS_FILE_H_
