@@ -21,6 +21,7 @@
 #include "random/keyed_random.h"
 #include "run/config/config_resolve.h"
 #include "tests/testing/json_text.h"
+#include "tests/testing/seeds.h"
 #include "topology/stored_graph.h"
 #include "topology/topology.h"
 
@@ -116,7 +117,7 @@ TEST(GraphSearch, IsNeverWorseThanAnyFamilyOnPresets) {
 
 TEST(GraphSearch, IsNeverWorseThanAnyFamilyOnRandomNetworks) {
   const GraphSearchOptions kShort = {.simulations = 40};
-  for (uint64_t seed = 1; seed <= 6; ++seed) {
+  for (const uint64_t seed : Seeds(6)) {
     const auto nodes = static_cast<Rank>(4 + KeyedRandom(seed, Purpose::kPlacement).Below(13));
     SCOPED_TRACE(absl::StrCat("seed ", seed, ", ", nodes, " nodes"));
     const GraphSearchResult result = Search(Resolved(nodes, RandomNetwork(nodes, seed)), kShort);

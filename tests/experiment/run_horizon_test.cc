@@ -17,6 +17,7 @@
 #include "experiment/core/run_plan.h"
 #include "optim/batch_schedule.h"
 #include "random/keyed_random.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -207,7 +208,7 @@ std::string Answers(const RunCourse& course, Round round) {
 // evaluated, in the first round that has seen it; a batch grows where an evaluation was; and what
 // was said of a settled round is never taken back.
 TEST(RunHorizon, KeepsSamplesEvaluationsAndItsWord) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const uint64_t seed : testing::Seeds(300)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     RandomRun draw(seed);
     RunCourse course(draw.DrawPlan(), [](int64_t first) { return 1.0 / (1.0 + first); });
@@ -286,7 +287,7 @@ TEST(RunCourse, GoesOnWithTheViewsThatNodesBegin) {
 }
 
 TEST(RunPlan, TheNextEvaluationIsTheFirstOne) {
-  for (uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const uint64_t seed : testing::Seeds(100)) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     RunPlan plan = RandomRun(seed).DrawPlan();
     plan = plan.Grown(static_cast<Round>(20 + seed % 20), 3);

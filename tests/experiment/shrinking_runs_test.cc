@@ -19,6 +19,7 @@
 #include "run/config/config_resolve.h"
 #include "run/records/metrics.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -270,7 +271,7 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoStayCutOff) {
   const std::vector<std::string> algorithms = {
       "dpsgd", "dpsgd:order=atc", "sgp:overlap=2", "noloco",  "adpsgd", "allreduce", "slowmo",
       "ps",    "ps:async",        "easgd",         "downpour"};
-  for (uint64_t seed = 0; seed < 44; ++seed) {
+  for (const uint64_t seed : testing::Seeds(44)) {
     KeyedRandom random(seed, Purpose::kChaos);
     const std::string& algorithm = algorithms[seed % algorithms.size()];
     const bool gossip = *WorkerCount(algorithm, 8) == 8 && !IsCentralized(algorithm);

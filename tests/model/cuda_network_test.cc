@@ -113,11 +113,6 @@ double Norm(const std::vector<float>& x, int64_t begin, int64_t end) {
 class CudaNetworkTest : public ::testing::TestWithParam<std::tuple<NetworkCase, Precision>> {
  protected:
   void SetUp() override {
-    const auto gpus = FindGpus();
-    if (!gpus.ok()) GTEST_SKIP() << gpus.status().message();
-    if (precision().type == ElementType::kBFloat16 && gpus->front().compute_capability < 80) {
-      GTEST_SKIP() << gpus->front().name << " computes no bf16";
-    }
     ASSERT_TRUE(CudaStatus(cudaStreamCreate(&stream_), "cudaStreamCreate").ok());
     auto opened = OpenGpu(0);
     ASSERT_TRUE(opened.ok()) << opened.status();
@@ -251,8 +246,10 @@ TEST_P(CudaNetworkTest, ARecordedStepIsThePlainOne) {
   EXPECT_EQ(warnings.text(), "");
 }
 
-TEST_P(CudaNetworkTest, ARecordedStepScalesItsLossAsAPlainOne) {
-  if (precision().type != ElementType::kFloat16) GTEST_SKIP() << "for fp16";
+// In fp16.
+class CudaScaledNetworkTest : public CudaNetworkTest {};
+
+TEST_P(CudaScaledNetworkTest, ARecordedStepScalesItsLossAsAPlainOne) {
   // Gradients overflow at first, and again whenever the scale has grown.
   const LossScalingOptions scaling{.start = 16777216, .growth_steps = 5};
   const auto recorded = OnTheGpu(scaling, true), plain = OnTheGpu(scaling, false);
@@ -300,36 +297,44 @@ TEST_P(CudaNetworkTest, ANanInTheReplicaShowsInTheLoss) {
 
 using Case = std::tuple<NetworkCase, Precision>;
 
-// In all precisions.
-std::vector<Case> Cases(const std::vector<NetworkCase>& networks) {
-  std::vector<Case> cases;
-  for (const NetworkCase& network : networks) {
-    for (const Precision& precision : {Precision{"Fp32", ElementType::kFloat32, false, 1e-3},
-                                       Precision{"Tf32", ElementType::kFloat32, true, 8e-2},
-                                       Precision{"Bf16", ElementType::kBFloat16, true, 0.5},
-                                       Precision{"Fp16", ElementType::kFloat16, true, 8e-2}}) {
-      cases.emplace_back(network, precision);
+const Precision kFp16 = {"Fp16", ElementType::kFloat16, true, 8e-2};
+
+// All that the GPU computes.
+std::vector<Precision> Precisions() {
+  std::vector<Precision> precisions = {{"Fp32", ElementType::kFloat32, false, 1e-3},
+                                       {"Tf32", ElementType::kFloat32, true, 8e-2},
+                                       kFp16};
+  if (GpuComputesBf16()) precisions.push_back({"Bf16", ElementType::kBFloat16, true, 0.5});
+  return precisions;
+}
+
+std::vector<Case> AllCases(const std::vector<Precision>& precisions) {
+  const auto cases_of = [&precisions](const std::vector<NetworkCase>& networks) {
+    std::vector<Case> cases;
+    for (const NetworkCase& network : networks) {
+      for (const Precision& precision : precisions) cases.emplace_back(network, precision);
     }
-  }
-  return cases;
+    return cases;
+  };
+  return GpuCases(cases_of({{"softmax", {28, 28, 1}},
+                            {"mlp", {28, 28, 1}},
+                            {"lenet5", {28, 28, 1}},
+                            {"resnet20", {32, 32, 3}},
+                            {"resnet50", {64, 64, 3}}}),
+                  cases_of({{"softmax", {28, 28, 1}},
+                            {"mlp", {28, 28, 1}},
+                            {"lenet5", {28, 28, 1}},
+                            {"resnet20", {8, 8, 3}}}));
 }
 
-std::vector<Case> AllCases() {
-  return GpuCases(Cases({{"softmax", {28, 28, 1}},
-                         {"mlp", {28, 28, 1}},
-                         {"lenet5", {28, 28, 1}},
-                         {"resnet20", {32, 32, 3}},
-                         {"resnet50", {64, 64, 3}}}),
-                  Cases({{"softmax", {28, 28, 1}},
-                         {"mlp", {28, 28, 1}},
-                         {"lenet5", {28, 28, 1}},
-                         {"resnet20", {8, 8, 3}}}));
+std::string NameOfCase(const ::testing::TestParamInfo<Case>& info) {
+  return std::get<0>(info.param).spec + std::get<1>(info.param).name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, CudaNetworkTest, ::testing::ValuesIn(AllCases()),
-                         [](const auto& info) {
-                           return std::get<0>(info.param).spec + std::get<1>(info.param).name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Networks, CudaNetworkTest, ::testing::ValuesIn(AllCases(Precisions())),
+                         NameOfCase);
+INSTANTIATE_TEST_SUITE_P(Networks, CudaScaledNetworkTest, ::testing::ValuesIn(AllCases({kFp16})),
+                         NameOfCase);
 
 }  // namespace
 }  // namespace grapevine

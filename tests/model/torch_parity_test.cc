@@ -98,14 +98,14 @@ class TorchParityTest : public ::testing::Test {
 };
 
 TEST_F(TorchParityTest, LossGradientsAndStatistics) {
-  if (!std::filesystem::exists("/usr/bin/python3")) GTEST_SKIP() << "no /usr/bin/python3";
+  if (!std::filesystem::exists("/usr/bin/python3")) GTEST_SKIP() << "/usr/bin/python3 is missing";
   std::vector<TorchSubject> subjects;
   for (const TorchCase& c : TorchCases()) {
     subjects.push_back(MakeTorchSubject(c));
     WriteQuestion(c, subjects.back());
   }
   const int code = AskTorch();
-  if (code == kNoTorch) GTEST_SKIP() << "no python3-torch";
+  if (code == kNoTorch) GTEST_SKIP() << "python3-torch is missing: tools/install_packages";
   ASSERT_EQ(code, 0) << "torch_parity.py failed; see above";
   if (const char* path = std::getenv("GRAPEVINE_TORCH_ANSWERS")) Record(path, subjects);
 

@@ -78,7 +78,7 @@ TEST(Cluster, RankZeroListensEverywhere) {
 }
 
 TEST(Cluster, RankZeroOnIpv6Loopback) {
-  if (!std::filesystem::exists("/proc/net/if_inet6")) GTEST_SKIP() << "no IPv6 here";
+  if (!std::filesystem::exists("/proc/net/if_inet6")) GTEST_SKIP() << "IPv6 is missing";
   const ScratchFolder folder;
   const int port = FreePort();
   const std::string master = "--master-addr=[::1]:" + std::to_string(port);

@@ -76,7 +76,8 @@ TEST_F(CurrentFolder, OneThatIsGoneIsEnoughForAnAbsolutePath) {
 // Root may write everywhere, but not in a namespace of users that has no root.
 TEST_F(CurrentFolder, OneThatNobodyMayWriteToIsNamedWithTheRemedy) {
   fs::permissions(folder_.path(), fs::perms::owner_read | fs::perms::owner_exec);
-  if (Shell("unshare --user test ! -w .").exit_code != 0) GTEST_SKIP() << "no namespaces of users";
+  if (Shell("unshare --user test ! -w .").exit_code != 0)
+    GTEST_SKIP() << "namespaces of users are missing";
   for (const char* command : {kTrain, kSim}) {
     const Ended refused = Shell("exec unshare --user $PROGRAM" + std::string(command));
     EXPECT_EQ(refused.exit_code, kOutput);

@@ -57,7 +57,7 @@ class Hosts : public ::testing::Test {
  protected:
   void SetUp() override {
     network_.emplace(folder_.path(), kHosts);
-    if (!network_->up()) GTEST_SKIP() << "no network namespaces here: " << network_->output();
+    if (!network_->up()) GTEST_SKIP() << "network namespaces are missing: " << network_->output();
     fs::create_directories(folder_.File("bin"));
     fs::create_symlink(fs::canonical("grapevine"), folder_.File("bin/grapevine"));
     for (int host = 1; host <= kHosts; ++host) Provide("node" + std::to_string(host));
@@ -223,7 +223,7 @@ TEST_F(Hosts, AsInTheReadme) {
 }
 
 TEST_F(Hosts, ByIpv6) {
-  if (!fs::exists("/proc/net/if_inet6")) GTEST_SKIP() << "no IPv6 here";
+  if (!fs::exists("/proc/net/if_inet6")) GTEST_SKIP() << "IPv6 is missing";
   for (int host = 1; host <= kHosts; ++host) {
     Start(host, "node" + std::to_string(host),
           "grapevine node --world-size=4 --master-addr='[fd00::1]:29501' --insecure --out=run "

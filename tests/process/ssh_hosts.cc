@@ -8,7 +8,7 @@ namespace fs = std::filesystem;
 void SshHosts::SetUp() {
   if (!SshServers::Installed()) GTEST_SKIP() << "openssh-server is missing: tools/install_packages";
   network_.emplace(folder_.path(), kHosts);
-  if (!network_->up()) GTEST_SKIP() << "no network namespaces here: " << network_->output();
+  if (!network_->up()) GTEST_SKIP() << "network namespaces are missing: " << network_->output();
   fs::create_directories(folder_.File("bin"));
   fs::create_directories(folder_.File("work"));
   fs::create_symlink(fs::canonical("grapevine"), folder_.File("bin/grapevine"));

@@ -102,7 +102,7 @@ class Tutorial : public ::testing::TestWithParam<std::string> {
       GTEST_SKIP() << "openssh-server is missing: tools/install_packages";
     constexpr int kHosts = 4;
     network_.emplace(folder_.path(), kHosts);
-    if (!network_->up()) GTEST_SKIP() << "no network namespaces here: " << network_->output();
+    if (!network_->up()) GTEST_SKIP() << "network namespaces are missing: " << network_->output();
     ssh_.emplace(*network_, kHosts, folder_.path());
     AddProgram("ssh", "#!/bin/sh\nexec /usr/bin/" + ssh_->Shell() + " \"$@\"\n");
     for (const Step& step : Steps(Page())) {

@@ -22,6 +22,7 @@
 #include "run/checkpoint/checkpoint_files.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -311,7 +312,7 @@ void Spin(uint64_t times) {
 
 TEST(Checkpoints, AreWholeWheneverTheirWriterIsKilled) {
   constexpr int64_t kElements = 20'000;  // some of its time is spent between any two files
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (const uint64_t seed : testing::Seeds(10)) {
     const ScratchFolder run;
     KeyedRandom random(seed, Purpose::kShuffle);
     int ends[2];

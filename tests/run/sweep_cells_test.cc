@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "random/keyed_random.h"
+#include "tests/testing/seeds.h"
 
 namespace grapevine {
 namespace {
@@ -148,7 +149,7 @@ TEST(ResolveSweep, NamesEveryFolderDifferently) {
 // Whatever the values are, as long as they are different.
 TEST(ResolveSweep, NamesFoldersOfAnyValuesDifferently) {
   constexpr std::string_view kAlphabet = "ab2-_/.=:,\\% ";
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (const uint64_t seed : testing::Seeds(200)) {
     KeyedRandom random(seed, Purpose::kPlacement);
     std::set<std::string> values;
     for (int i = 0; i < 12; ++i) {

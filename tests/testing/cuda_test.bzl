@@ -38,7 +38,8 @@ def cuda_test(name, deps, srcs = None, gpu = True, emulated = False, size = "sma
       name: the test. It ends in "_test".
       deps: what it tests and compares with.
       srcs: its files; NAME.cc where nothing is said.
-      gpu: whether it has cases for a GPU, so that tools/gpu_check takes it along.
+      gpu: whether it has cases for a GPU, so that tools/gpu_check takes it along. Their suites are
+        named Cuda..., and left out where there is none (gpu_main.cc).
       emulated: whether there is a second test, whose name ends in "_emulated_test", that has
         the same cases and an emulated GPU.
       size: Bazel's.
@@ -60,7 +61,10 @@ def cuda_test(name, deps, srcs = None, gpu = True, emulated = False, size = "sma
         name = name,
         size = size,
         tags = tags + (["gpu"] if gpu else []),
-        deps = [cases, "//tests/testing:gtest_main"],
+        deps = [cases] + _with_toolkit(
+            ["//tests/testing:gpu_main" if gpu else "//tests/testing:gtest_main"],
+            ["//tests/testing:gtest_main"],
+        ),
     )
     if emulated:
         emulated_gpu_test(

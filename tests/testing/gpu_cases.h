@@ -10,8 +10,8 @@
 
 namespace grapevine {
 
-// All if there is a GPU, `emulated` if it is the emulated one; otherwise only the first, which
-// says why it is skipped.
+// All if there is a GPU, `emulated` if it is the emulated one; otherwise only the first, which is
+// left out (gpu_main.cc).
 template <typename T>
 std::vector<T> GpuCases(std::vector<T> cases, std::vector<T> emulated) {
   const auto gpus = FindGpus();
@@ -27,6 +27,12 @@ std::vector<T> GpuCases(std::vector<T> cases, std::vector<T> emulated) {
 template <typename T>
 std::vector<T> GpuCases(const std::vector<T>& cases) {
   return GpuCases(cases, cases);
+}
+
+// Whether the GPU is young enough.
+inline bool GpuComputesBf16() {
+  const auto gpus = FindGpus();
+  return gpus.ok() && gpus->front().compute_capability >= 80;
 }
 
 }  // namespace grapevine

@@ -124,7 +124,7 @@ TEST_F(CudaLayerwiseStepTest, LambHasTheBitsOfTheCpu) {
   }
 }
 
-TEST(CudaLayerwiseStepLimitsTest, RefusesMoreVectorsThanItsArgumentsHold) {
+TEST(LayerwiseStepLimitsTest, RefusesMoreVectorsThanItsArgumentsHold) {
   const std::vector<WeightedVector> mix(kMaxCudaTerms + 1);
   EXPECT_EQ(CudaMixAndStep(mix, Layerwise<LarsStep>{}, 4, nullptr, nullptr), cudaErrorInvalidValue);
   EXPECT_EQ(CudaMixAndStep(mix, Layerwise<LambStep>{}, 4, nullptr, nullptr), cudaErrorInvalidValue);

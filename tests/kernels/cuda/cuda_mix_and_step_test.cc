@@ -98,7 +98,7 @@ TEST_F(CudaWeightedSumTest, SumsInPlace) {
   }
 }
 
-TEST(CudaWeightedSumLimitsTest, RefusesMoreVectorsThanItsArgumentsHold) {
+TEST(WeightedSumLimitsTest, RefusesMoreVectorsThanItsArgumentsHold) {
   const std::vector<WeightedVector> mix(kMaxCudaTerms + 1);
   EXPECT_EQ(CudaWeightedSum(mix, 4, nullptr, nullptr), cudaErrorInvalidValue);
   EXPECT_EQ(CudaMixAndStep(mix, SgdStep{}, 4, nullptr, nullptr), cudaErrorInvalidValue);

@@ -59,7 +59,7 @@ TEST_F(CudaTopKTest, TreatsSpecialValuesAsTheCpu) {
   for (const int64_t k : {1, 2, 3, 100, 9999, 10'000}) ExpectSelectionOfCpu(vector, k);
 }
 
-TEST(CudaTopKLimitsTest, RefusesMoreThanThereAre) {
+TEST(TopKLimitsTest, RefusesMoreThanThereAre) {
   EXPECT_EQ(CudaTopK(nullptr, 3, 4, nullptr, nullptr, nullptr, nullptr), cudaErrorInvalidValue);
   EXPECT_EQ(CudaTopK(nullptr, 3, -1, nullptr, nullptr, nullptr, nullptr), cudaErrorInvalidValue);
   EXPECT_EQ(CudaTopK(nullptr, int64_t{1} << 32, 4, nullptr, nullptr, nullptr, nullptr),

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "kernels/cuda/cuda_gpu.h"
-#include "kernels/device/device.h"
 #include "kernels/passes/denormals.h"
 #include "random/keyed_random.h"
 
@@ -64,15 +63,8 @@ inline std::vector<float> Noise(uint64_t key, size_t size) {
   return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
-// A test of a kernel, skipped if there is no GPU. Denormals are flushed, as in kernels.
+// A test of a kernel. Denormals are flushed, as in kernels.
 class CudaTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (const auto devices = FindGpus(); !devices.ok()) {
-      GTEST_SKIP() << devices.status().message();
-    }
-  }
-
  private:
   const FlushDenormals flush_denormals_;
 };

@@ -123,7 +123,9 @@ INSTANTIATE_TEST_SUITE_P(Graphs, RunnerOnWeightedGraphs, ::testing::ValuesIn(Wei
                          [](const auto& info) { return info.param.name; });
 
 TEST(RunnerOnAGpu, TheBitsAreTheSame) {
-  if (const auto gpus = FindGpus(); !gpus.ok()) GTEST_SKIP() << gpus.status().message();
+  if (const auto gpus = FindGpus(); !gpus.ok()) {
+    GTEST_SKIP() << "a GPU is missing: " << gpus.status().message();
+  }
   for (const char* algorithm : {"dpsgd", "dpsgd:order=atc", "allreduce", "ps"}) {
     for (const char* topology : {"ring", "one-peer-exponential"}) {
       SCOPED_TRACE(std::string(algorithm) + " on " + topology);
