@@ -1,11 +1,13 @@
 #include "experiment/real/node_addresses.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -45,6 +47,39 @@ std::optional<Sourced<std::string>> NamedMaster(const CoordinatorPlace& place) {
 std::string Listening(const std::string& master) {
   if (!IsLoopback(master)) return "0.0.0.0";
   return master == "localhost" ? "127.0.0.1" : master;
+}
+
+// Whether the address is this machine's, as far as that can be known.
+bool IsOwn(const std::string& host) {
+  if (IsLoopback(host)) return true;
+  const std::vector<std::string> own = HostNames();
+  return std::ranges::find(own, host) != own.end();
+}
+
+// Whether nobody would be found at what is advertised, as both are addresses of this machine. At a
+// port other than its own there may be a relay to it.
+bool IsElsewhereHere(const HostAddress& bind, const HostAddress& advertise) {
+  return AreDifferentAddresses(bind.host, advertise.host) && !IsEverywhere(bind.host) &&
+         (advertise.port == 0 || advertise.port == bind.port) && IsOwn(bind.host) &&
+         IsOwn(advertise.host);
+}
+
+// A node listens where it is told that others reach it, too.
+absl::Status ListenWhereAdvertised(const Config& config, Rank rank, NodeAddresses* addresses) {
+  const std::string& advertised = addresses->advertise.host;
+  HostAddress& bind = addresses->bind;
+  if (!IsElsewhereHere(bind, addresses->advertise)) return absl::OkStatus();
+  const bool told = config.has_bind() && !config.bind().starts_with(':');
+  if (told || (rank == 0 && IsLoopback(advertised))) {
+    return UsageError(absl::StrCat(
+        "this node would listen on ", bind.host,
+        told ? " (--bind)" : ", where the others look for rank 0,", " and be dialled at ",
+        advertised,
+        ", another address of this machine, where nobody would answer: give --bind=0.0.0.0, or let "
+        "--bind and --advertise agree"));
+  }
+  bind.host = IsLoopback(advertised) ? advertised : "0.0.0.0";
+  return absl::OkStatus();
 }
 
 constexpr int kLastPort = 65535;
@@ -196,6 +231,7 @@ absl::StatusOr<NodeAddresses> AddressesOf(const Config& config, const NodeIdenti
     ASSIGN_OR_RETURN(HostAddress advertise, ParseHostAddress(config.advertise(), 0));
     addresses.advertise = advertise;
   }
+  RETURN_IF_ERROR(ListenWhereAdvertised(config, identity.rank.value, &addresses));
   return addresses;
 }
 

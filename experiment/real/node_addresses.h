@@ -41,9 +41,11 @@ struct NodeAddresses {
   std::optional<HostAddress> telemetry;
 };
 
-// To listen on loopback if rank 0 is known to be there, else on every interface. `any_port` lets
-// rank 0, too, listen on a port that the system chooses (a launcher passes it on). The nodes of one
-// machine share --metrics-port: each is at that port plus its local rank.
+// To listen on loopback if rank 0 is known to be there, else on every interface; and where the
+// node is advertised, if that is another address of this machine: kUsage where --bind, or the place
+// of rank 0, does not let it. `any_port` lets rank 0, too, listen on a port that the system chooses
+// (a launcher passes it on). The nodes of one machine share --metrics-port: each is at that port
+// plus its local rank.
 absl::StatusOr<NodeAddresses> AddressesOf(const Config& config, const NodeIdentity& identity,
                                           bool any_port);
 

@@ -55,6 +55,8 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
                     .resilient = options_.resilient,
                     .coordinator = options_.own.rank(),
                     .workers = options_.workers}),
+      first_contacts_({.rendezvous_timeout = options_.rendezvous_timeout,
+                       .peer_timeout = options_.peer_timeout}),
       vitals_({.peer_timeout = options_.peer_timeout,
                .least_silence = LeastSilence(options_),
                .step_timeout = options_.step_timeout}),
@@ -216,8 +218,8 @@ void Coordinator::JudgeRunning() {
 }
 
 void Coordinator::JudgeTenure() {
-  const bool undecided = tenure_.keeps_any() || !accusations_.empty() || vitals_.Silent(now_) ||
-                         (agreement_ && !agreement_->agreed());
+  const bool undecided = tenure_.keeps_any() || !accusations_.empty() || !first_contacts_.empty() ||
+                         vitals_.Silent(now_) || (agreement_ && !agreement_->agreed());
   const nanoseconds uncertain = tenure_.Uncertain(now_);
   if (!undecided || uncertain < options_.rendezvous_timeout) return;
   LoseSelf(Failure::kPeerLost,
@@ -371,6 +373,7 @@ void Coordinator::Advance(SteadyTime now) {
   if (gap < LeastSilence(options_) / 2) return;
   vitals_.Postpone(gap);
   accusations_.Postpone(gap);
+  first_contacts_.Postpone(gap);
   if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
     LoseSelf(Failure::kPeerLost, absl::StrCat(Self(), " itself stood still for ", HumanSeconds(gap),
                                               " (stopped, or its host is overloaded), longer than ",
@@ -649,6 +652,7 @@ void Coordinator::StartRun() {
   vitals_.Excuse(now_);
   roster->mutable_addresses()->Assign(addresses_.begin(), addresses_.end());
   started_ = now_ - options_.elapsed;
+  first_contacts_.Begin(now_);
   TellAll(directive);
   if (desk_) desk_->Extend(round_limit_, /*final=*/false);
   BeginClosing(/*coasts=*/0);
@@ -708,9 +712,20 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
     return IsOfOneNode(kind) ? Lose(reporter, kind, InTheNameOf(reporter, message))
                              : Abort(reporter, kind, InTheNameOf(reporter, message));
   }
-  const Rank culprit = accusations_.Blamed(reporter, failure.culprit(), kind);
-  if (!members_.contains(culprit)) return;  // left out already
-  accusations_.Add({culprit, reporter, kind, message}, now_);
+  Accusation accusation{failure.culprit(), reporter, kind, message};
+  if (members_.contains(accusation.culprit) && first_contacts_.Concerns(accusation, now_)) {
+    return first_contacts_.Add(std::move(accusation), now_);
+  }
+  Accuse(std::move(accusation));
+}
+
+void Coordinator::Accuse(Accusation accusation) {
+  // Whether the edge has ever worked makes no difference any more.
+  if (accusation.failure == Failure::kRendezvous) accusation.failure = Failure::kPeerLost;
+  accusation.culprit =
+      accusations_.Blamed(accusation.reporter, accusation.culprit, accusation.failure);
+  if (!members_.contains(accusation.culprit)) return;  // left out already
+  accusations_.Add(std::move(accusation), now_);
 }
 
 // A node that ended at another round has a model other than the run's, and leaves its neighbours
@@ -828,6 +843,7 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
     const Candidate candidate = candidates_.extract(newcomer).mapped();
     left_out_.erase(newcomer);
     accusations_.TakeIn(newcomer);
+    first_contacts_.TakeIn(newcomer);
     Join(candidate.session, candidate.registration);
     Tell(members_.at(newcomer), directive);
     if (closing_ && !IsServer(newcomer)) closing_->TakeIn(newcomer);
@@ -1009,7 +1025,28 @@ void Coordinator::JudgeBacklog() {
                     vitals_.SilentFor(rank, now_), " ago in ", vitals_.At(rank)));
 }
 
+void Coordinator::JudgeFirstContacts() {
+  const Accusation* const unmet =
+      first_contacts_.Unmet([this](Rank rank) { return vitals_.last_heard(rank); });
+  if (unmet != nullptr) {
+    const auto at = [this](Rank rank) {
+      return absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address());
+    };
+    return Abort(-1, Failure::kRendezvous,
+                 absl::StrCat(at(unmet->reporter), " and ", at(unmet->culprit),
+                              " have never been connected, though both are in touch with ", Self(),
+                              ": ", unmet->message,
+                              "; `grapevine doctor` with the same hosts tries every way between "
+                              "them; --advertise says where a node is dialled, --bind where it "
+                              "listens, and firewalls must let both pass"));
+  }
+  for (Accusation& lost : first_contacts_.TakeUnheard(now_)) Accuse(std::move(lost));
+}
+
 void Coordinator::JudgeAccusation() {
+  JudgeFirstContacts();
+  // The same break, from the other side, says less.
+  if (phase_ != Phase::kRunning || !first_contacts_.empty()) return;
   const std::optional<Accusation> heard =
       accusations_.Heard(now_, [this](Rank rank) { return vitals_.last_heard(rank); });
   if (!heard) return;
@@ -1022,7 +1059,7 @@ void Coordinator::JudgeAccusation() {
 // Neighbours that no longer hear each other notice so within --peer-timeout and a few heartbeats,
 // and name each other, which says more.
 void Coordinator::JudgeStuck() {
-  if (!accusations_.empty()) return;
+  if (!accusations_.empty() || !first_contacts_.empty()) return;
   const std::optional<std::string> why =
       vitals_.Stuck(now_, [this](Rank rank) { return IsDone(rank); });
   if (!why) return;
@@ -1119,6 +1156,7 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
   absent_.erase(lost);
   Erase(lost);
   accusations_.LeaveOut(lost);
+  first_contacts_.LeaveOut(lost);
   vitals_.Excuse(now_);  // they have waited for it, maybe
   output_.lost.push_back(lost);
   agreement_->Lose(lost);

@@ -73,6 +73,7 @@
 #include "node/control/control.pb.h"
 #include "node/control/control_protocol.h"
 #include "node/control/coordinated_checkpoints.h"
+#include "node/control/first_contacts.h"
 #include "node/control/notice_throttle.h"
 #include "node/control/succession.h"
 #include "node/control/tenure.h"
@@ -296,6 +297,7 @@ class Coordinator {
   void MissWhoHasNotCome();
   std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
+  void Accuse(Accusation accusation);
   void OnSteps(Rank rank, const control::Steps& steps);
   void OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat);
   void OnSpent(Rank rank, const control::Spent& spent);
@@ -337,6 +339,7 @@ class Coordinator {
   bool Defers() const { return options_.resilient && !tenure_.certain(); }
   void JudgeSilence();
   void JudgeBacklog();
+  void JudgeFirstContacts();
   void JudgeAccusation();
   void JudgeStuck();
   // Of a stuck run, in which all wait who are not done: who goes when one waits for one that is.
@@ -390,6 +393,7 @@ class Coordinator {
   SteadyTime started_;
   NoticeThrottle refusals_told_;
   Accusations accusations_;
+  FirstContacts first_contacts_;
   VitalSigns vitals_;  // of the members
   Tenure tenure_;
   std::optional<ViewAgreement> agreement_;  // while it runs, if there may be other views

@@ -101,6 +101,16 @@ bool IsEverywhere(std::string_view host) {
   return v6 && IN6_IS_ADDR_UNSPECIFIED(&*v6);
 }
 
+bool AreDifferentAddresses(std::string_view one, std::string_view other) {
+  if (one == "localhost") one = "127.0.0.1";
+  if (other == "localhost") other = "127.0.0.1";
+  const std::optional<in_addr> v4 = Ipv4(one), other_v4 = Ipv4(other);
+  const std::optional<in6_addr> v6 = Ipv6(one), other_v6 = Ipv6(other);
+  if ((!v4 && !v6) || (!other_v4 && !other_v6)) return false;  // names, which may mean anything
+  if (v4 && other_v4) return v4->s_addr != other_v4->s_addr;
+  return !v6 || !other_v6 || !IN6_ARE_ADDR_EQUAL(&*v6, &*other_v6);
+}
+
 HostAddress AdvertisedAddress(HostAddress wanted, const HostAddress& bound) {
   if (wanted.port == 0) wanted.port = bound.port;
   if (wanted.host.empty() && !IsEverywhere(bound.host)) wanted.host = bound.host;

@@ -43,6 +43,9 @@ bool IsLoopback(std::string_view host);
 // Whether `host` is a wildcard address, which cannot be dialled: 0.0.0.0, ::.
 bool IsEverywhere(std::string_view host);
 
+// Whether both are IP addresses, or localhost, and not the same one.
+bool AreDifferentAddresses(std::string_view one, std::string_view other);
+
 // What a node advertises that listens on `bound` and was told to advertise `wanted`, any part of
 // which may be empty. An empty host in the result stands for the connection's source address.
 HostAddress AdvertisedAddress(HostAddress wanted, const HostAddress& bound);

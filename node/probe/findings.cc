@@ -76,18 +76,43 @@ class Check {
       findings->push_back({name_, same.severity, Listed(names), same.found, same.remedy});
     }
     if (!all_.empty()) return;
-    const std::string all = survey_.hosts.size() == 1
-                                ? survey_.hosts.front().name
-                                : absl::StrCat("all ", survey_.hosts.size(), " hosts");
-    findings->push_back({name_, Severity::kOk, all, Printable(well, kMostText), ""});
+    const std::vector<std::string> asked = Names(/*asked=*/true);
+    if (asked.empty()) return AppendNotTriedTo(findings);
+    const std::string who = asked.size() == survey_.hosts.size() && asked.size() > 1
+                                ? absl::StrCat("all ", asked.size(), " hosts")
+                                : Listed(asked);
+    findings->push_back({name_, Severity::kOk, who, Printable(well, kMostText), ""});
+  }
+
+  // Likewise of what hosts say of each other, which takes two.
+  void AppendOfPairsTo(std::vector<Finding>* findings, const std::string& well) const {
+    const size_t asked = Names(/*asked=*/true).size();
+    if (!all_.empty() || asked > 1 || asked == survey_.hosts.size()) AppendTo(findings, well);
+    AppendNotTriedTo(findings);
   }
 
  private:
+  // Of hosts that could not be asked, which are no better for that.
+  void AppendNotTriedTo(std::vector<Finding>* findings) const {
+    const std::vector<std::string> names = Names(/*asked=*/false);
+    if (names.empty()) return;
+    findings->push_back({name_, Severity::kNotTried, Listed(names), "nothing could be asked there",
+                         "see what is said of the host itself"});
+  }
+
   struct Same {
     Severity severity;
     std::string found, remedy;
     std::vector<size_t> hosts;
   };
+
+  std::vector<std::string> Names(bool asked) const {
+    std::vector<std::string> names;
+    for (const SurveyedHost& host : survey_.hosts) {
+      if ((host.problem.ok() && host.facts.has_value()) == asked) names.push_back(host.name);
+    }
+    return names;
+  }
 
   std::vector<size_t>& HostsWith(Severity severity, const std::string& found,
                                  const std::string& remedy) {
@@ -181,7 +206,7 @@ class Judge {
         CheckLookup(host, to, facts.lookups(static_cast<int>(to)), &check);
       }
     });
-    check.AppendTo(&findings_, "every name leads to its host");
+    check.AppendOfPairsTo(&findings_, "every name leads to its host");
   }
 
   void CheckLookup(size_t host, size_t to, const probe::Lookup& lookup, Check* check) const {
@@ -235,7 +260,7 @@ class Judge {
         }
       }
     });
-    check.AppendTo(&findings_, "addresses lead back to the names");
+    check.AppendOfPairsTo(&findings_, "addresses lead back to the names");
   }
 
   // Without a domain.
@@ -260,12 +285,15 @@ class Judge {
       }
     }
     for (const SurveyedPort& port : survey_.ports) CheckPort(port, &check);
+    const bool all_answer =
+        std::ranges::all_of(survey_.hosts, [](const auto& host) { return host.facts.has_value(); });
     const std::string where = survey_.all_pairs
-                                  ? "between all hosts"
+                                  ? all_answer ? "between all hosts" : "between them"
                                   : absl::StrCat("along the edges, and to and from ", NameOf(0));
-    check.AppendTo(&findings_,
-                   Several() ? absl::StrCat(Counted(survey_.ports.size(), "connection"), " ", where)
-                             : "nodes can listen here, and are reached");
+    check.AppendOfPairsTo(
+        &findings_, Several()
+                        ? absl::StrCat(Counted(survey_.ports.size(), "connection"), " ", where)
+                        : "nodes can listen here, and are reached");
   }
 
   void CheckPort(const SurveyedPort& port, Check* check) const {
@@ -565,6 +593,8 @@ std::string_view SeverityName(Severity severity) {
   switch (severity) {
     case Severity::kOk:
       return "ok";
+    case Severity::kNotTried:
+      return "not tried";
     case Severity::kWarning:
       return "warning";
     case Severity::kFailed:

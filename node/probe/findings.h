@@ -18,11 +18,12 @@ namespace grapevine {
 
 enum class Severity {
   kOk,
-  kWarning,  // a run can begin, but may be slower, or harder to understand
-  kFailed,   // it cannot, or will fail
+  kNotTried,  // nobody knows
+  kWarning,   // a run can begin, but may be slower, or harder to understand
+  kFailed,    // it cannot, or will fail
 };
 
-// "ok", "warning", "failed".
+// "ok", "not tried", "warning", "failed".
 std::string_view SeverityName(Severity severity);
 
 struct Finding {

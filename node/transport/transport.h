@@ -51,8 +51,9 @@ class TransportSink {
   virtual void OnDeclined(Rank to, Tag tag) = 0;
   // The peer is lost to this transport: the connection broke and was not mended in time, another
   // process has taken its place, it violated the protocol, or it has been silent past the time-out.
-  // The status names the peer, what happened and since when; it carries kRendezvous when the two
-  // nodes do not fit together. At most once per peer.
+  // The status names the peer, what happened and since when; it carries kRendezvous when no
+  // connection to it has ever come about: it was out of reach, or the two nodes do not fit
+  // together. At most once per peer.
   virtual void OnPeerFailed(Rank peer, const absl::Status& why) = 0;
 };
 

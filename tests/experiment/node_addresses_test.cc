@@ -52,5 +52,44 @@ TEST(NodeAddresses, FlagsReplaceThePartsThatTheyName) {
             Failure::kUsage);
 }
 
+TEST(NodeAddresses, ListensWhereItIsAdvertised) {
+  const std::pair<const char*, HostAddress> cases[] = {
+      {"127.0.0.2", {"127.0.0.2", 0}},      {"127.0.0.1", {"127.0.0.1", 0}},
+      {"localhost", {"127.0.0.1", 0}},      {"::1", {"::1", 0}},
+      {"127.0.0.2:7000", {"127.0.0.1", 0}},  // there may be a relay
+      {"192.0.2.1", {"127.0.0.1", 0}},       // no address of this machine
+      {"node7", {"127.0.0.1", 0}}};
+  for (const auto& [text, bind] : cases) {
+    Config config;
+    config.set_advertise(text);
+    EXPECT_EQ(BindOf(config, IdentityOf(1, "127.0.0.1")), bind) << text;
+  }
+  Config config;
+  config.set_advertise("127.0.0.2");
+  config.set_bind(":7000");
+  EXPECT_EQ(BindOf(config, IdentityOf(1, "localhost")), (HostAddress{"127.0.0.2", 7000}));
+  config.set_bind("0.0.0.0");
+  EXPECT_EQ(BindOf(config, IdentityOf(1, "localhost")), (HostAddress{"0.0.0.0", 0}));
+}
+
+TEST(NodeAddresses, WhatIsBoundServesWhatIsAdvertised) {
+  Config config;
+  config.set_advertise("127.0.0.2");
+  // Rank 0 is looked for at another address than that.
+  const absl::Status place = AddressesOf(config, IdentityOf(0, "localhost"), false).status();
+  EXPECT_EQ(FailureOf(place), Failure::kUsage);
+  config.set_bind("127.0.0.1");
+  const absl::Status bind = AddressesOf(config, IdentityOf(1, "node1"), false).status();
+  EXPECT_EQ(FailureOf(bind), Failure::kUsage);
+  for (const absl::Status& why : {place, bind}) {
+    EXPECT_THAT(std::string(why.message()),
+                ::testing::AllOf(::testing::HasSubstr("listen on 127.0.0.1"),
+                                 ::testing::HasSubstr("dialled at 127.0.0.2"),
+                                 ::testing::HasSubstr("--bind=0.0.0.0")));
+  }
+  config.set_advertise("node1:7000");
+  EXPECT_EQ(BindOf(config, IdentityOf(1, "node1")), (HostAddress{"127.0.0.1", 0}));
+}
+
 }  // namespace
 }  // namespace grapevine

@@ -292,21 +292,33 @@ TEST(Cluster, ForeignClientsDoNotDisturbTheRun) {
   EXPECT_THAT(one.output(), ContainsRegex("rank 0 at 127.0.0.1:[0-9]+: interrupted .SIGINT."));
 }
 
-TEST(Cluster, APeerThatCannotBeReachedIsNamedWithItsAddress) {
+void ExpectNoRendezvousWithOneOutOfReach(const std::string& on_failure) {
   const ScratchFolder folder;
   const int port = FreePort();
   std::vector<std::string> flags = {"--model=phantom:1MB",     "--compute=5ms",
                                     "--rounds=100000",         "--peer-timeout=1s",
-                                    "--rendezvous-timeout=4s", "--on-failure=end"};
+                                    "--rendezvous-timeout=4s", "--on-failure=" + on_failure};
   GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
   // Nobody listens there: as behind a firewall that rejects.
   GrapevineProcess one(Node(1, port, folder.File("run"), With(flags, "--advertise=127.0.0.1:1")));
   for (GrapevineProcess* node : {&zero, &one}) {
-    EXPECT_EQ(node->Await(), kPeerLost) << node->output();
+    EXPECT_EQ(node->Await(), kRendezvous) << node->output();
     EXPECT_THAT(node->output(),
-                AllOf(HasSubstr("rank 1 (127.0.0.1:1) could not be reached within 4.0 s"),
-                      HasSubstr("onnection refused")));
+                AllOf(HasSubstr("rank 0 at 127.0.0.1:" + std::to_string(port) +
+                                " and rank 1 at 127.0.0.1:1 have never been connected"),
+                      HasSubstr("rank 1 (127.0.0.1:1) could not be reached within 4.0 s"),
+                      HasSubstr("onnection refused"), HasSubstr("grapevine doctor"),
+                      Not(HasSubstr("finished"))));
   }
+}
+
+TEST(Cluster, APeerThatCannotBeReachedIsNamedWithItsAddress) {
+  ExpectNoRendezvousWithOneOutOfReach("end");
+}
+
+// Neither goes on alone as if the run had been for one.
+TEST(Cluster, APeerThatHasNeverBeenReachedIsNotLeftOut) {
+  ExpectNoRendezvousWithOneOutOfReach("shrink");
 }
 
 TEST(Cluster, ResultsThatCannotBeWrittenFailEveryNode) {

@@ -145,11 +145,12 @@ absl::Status SendingEnd::Ended(const absl::Status& status) {
     link.OutgoingBroke(why);
     return why;
   }
-  const bool interrupted = link.outgoing_interrupted() && MayComeAgain(status.code());
+  const bool before = link.outgoing_interrupted();  // it was connected once
+  const bool interrupted = before && MayComeAgain(status.code());
   if (interrupted) link.NotMended(status);
   if (!connected_ && (interrupted || MayBeMended(status.code()))) return why;
-  link.Break(!connected_ && SaysMisfit(status.code()) ? WithFailure(why, Failure::kRendezvous)
-                                                      : why);
+  const bool misfit = !connected_ && !before && SaysMisfit(status.code());
+  link.Break(misfit ? WithFailure(why, Failure::kRendezvous) : why);
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status.h"
 
 namespace grapevine {
 
@@ -53,12 +54,13 @@ absl::StatusOr<bool> DialAttempts::Tick(std::chrono::milliseconds tick) {
   MutexLock lock(mutex_);
   trying_ += tick;
   if (trying_ < timeout_) return std::exchange(retry_, false);
-  return absl::UnavailableError(
-      absl::StrFormat("rank %d (%s) could not be reached within %.1f s (--rendezvous-timeout): %s; "
-                      "is its port open "
-                      "to this host?",
-                      peer_, address_, static_cast<double>(timeout_.count()) / 1000,
-                      last_error_.ok() ? "no answer" : std::string(last_error_.message())));
+  return WithFailure(
+      absl::UnavailableError(absl::StrFormat(
+          "rank %d (%s) could not be reached within %.1f s (--rendezvous-timeout): %s; is its port "
+          "open to this host?",
+          peer_, address_, static_cast<double>(timeout_.count()) / 1000,
+          last_error_.ok() ? "no answer" : std::string(last_error_.message()))),
+      Failure::kRendezvous);
 }
 
 bool DialAttempts::TakeRetry() {

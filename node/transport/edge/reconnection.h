@@ -57,8 +57,8 @@ class DialAttempts {
 
   // An attempt has failed for a reason that another one may mend.
   void Failed(const absl::Status& why);
-  // `tick` has passed without a connection. Whether another attempt is to begin now; an error when
-  // the peer is to be given up.
+  // `tick` has passed without a connection. Whether another attempt is to begin now; an error,
+  // kRendezvous, when the peer is to be given up: it has never been connected.
   absl::StatusOr<bool> Tick(std::chrono::milliseconds tick);
   // The same where something else bounds the time: the connection was there before.
   bool TakeRetry();

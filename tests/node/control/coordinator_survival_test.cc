@@ -51,6 +51,60 @@ TEST_F(CoordinatorSurvival, TheOthersAgreeToGoOn) {
   EXPECT_EQ(all_done_, 1);
 }
 
+TEST_F(CoordinatorSurvival, TwoThatHaveNeverMetHaveNoRendezvous) {
+  BeginRunning(4);
+  const auto all = [&] {
+    for (const Rank rank : {0, 1, 2, 3}) Beat(rank, 0, {}, now_.time_since_epoch().count());
+  };
+  Pass(milliseconds(20000), all);
+  Fail(1, 2, "rank 2 (10.0.0.3:7000) could not be reached within 20.0 s", Failure::kRendezvous);
+  // The same from its side, which says less; it would be judged first.
+  Fail(2, 1, "rank 1 ended the connection", Failure::kPeerLost);
+  Pass(milliseconds(1500), all);
+  EXPECT_THAT(lost_, IsEmpty());
+  EXPECT_EQ(Class(), Failure::kRendezvous);
+  for (const Rank rank : {0, 1, 2, 3}) {
+    EXPECT_THAT(Last(rank).abort().message(),
+                AllOf(HasSubstr("rank 1 at 10.0.0.2:7000 and rank 2 at 10.0.0.3:7000 have never "
+                                "been connected, though both are in touch with rank 0"),
+                      HasSubstr("could not be reached within 20.0 s"),
+                      HasSubstr("grapevine doctor"), HasSubstr("--advertise")));
+    EXPECT_FALSE(Last(rank).abort().others_go_on());
+  }
+}
+
+TEST_F(CoordinatorSurvival, WhoeverHasNeverBeenReachedMayBeDead) {
+  BeginRunning(4);
+  const auto others = [&] {
+    for (const Rank rank : {0, 1, 3}) Beat(rank, 0, {}, now_.time_since_epoch().count());
+  };
+  Fail(1, 2, "rank 2 could not be reached", Failure::kRendezvous);
+  Pass(milliseconds(500), others);
+  Die(2);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  EXPECT_THAT(lost_, ElementsAre(2));
+
+  BeginRunning(4);  // silent in place of gone
+  Fail(1, 2, "rank 2 could not be reached", Failure::kRendezvous);
+  Pass(milliseconds(4100), others);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  EXPECT_THAT(lost_, ElementsAre(2));
+}
+
+// As with random matchings: what has been done by then is not given up for one edge. And who has
+// lost rank 0 goes, as ever.
+TEST_F(CoordinatorSurvival, TwoThatMeetLateAndInVainLoseEachOther) {
+  BeginRunning(4);
+  const auto all = [&] {
+    for (const Rank rank : {0, 1, 2, 3}) Beat(rank, 5, {}, now_.time_since_epoch().count());
+  };
+  Pass(milliseconds(40100), all);
+  Fail(1, 0, "rank 0 could not be reached", Failure::kRendezvous);
+  Pass(milliseconds(1500), all);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  EXPECT_THAT(lost_, ElementsAre(1));
+}
+
 TEST_F(CoordinatorSurvival, FewerThanTheLeastNumberDoNotGoOn) {
   min_nodes_ = 3;
   BeginRunning(4);

@@ -112,8 +112,39 @@ TEST(Findings, OneThatCannotBeAskedIsNamedAndTheOthersAreJudged) {
   std::erase_if(survey.ports,
                 [](const auto& port) { return port.hosts.first == 1 || port.hosts.second == 1; });
   survey.hosts[2].facts->set_folder_problem("No such file or directory");
-  EXPECT_THAT(Bad(survey), ElementsAre(Is("hosts", Severity::kFailed, "node2", "has Grapevine 0.9"),
-                                       Is("folder", Severity::kFailed, "node3", "No such file")));
+  EXPECT_THAT(Bad(survey),
+              ElementsAre(Is("hosts", Severity::kFailed, "node2", "has Grapevine 0.9"),
+                          Is("folder", Severity::kFailed, "node3", "No such file"),
+                          Is("names", Severity::kNotTried, "node2", "could be asked"),
+                          Is("names back", Severity::kNotTried, "node2", "could be asked"),
+                          Is("ports", Severity::kNotTried, "node2", "could be asked")));
+  for (const Finding& finding : FindingsOf(survey, kNeeds)) {
+    if (finding.severity != Severity::kOk) continue;
+    EXPECT_EQ(finding.who, "node1 and node3") << finding.check;
+  }
+}
+
+// As when a login fails.
+TEST(Findings, NothingIsWellOfHostsThatCouldNotBeAsked) {
+  for (const size_t known : {0, 1}) {
+    Survey survey = Sound(2);
+    for (size_t host = known; host < 2; ++host) {
+      survey.hosts[host].problem = absl::UnavailableError("Permission denied");
+      survey.hosts[host].facts.reset();
+      survey.hosts[host].opened.reset();
+      survey.hosts[host].clock.reset();
+    }
+    survey.ports.clear();
+    survey.edges.clear();
+    for (const Finding& finding : FindingsOf(survey, kNeeds)) {
+      if (finding.severity != Severity::kOk) continue;
+      EXPECT_EQ(known, 1u) << finding.check;
+      EXPECT_EQ(finding.who, "node1") << finding.check;
+      EXPECT_NE(finding.check, "names");
+      EXPECT_NE(finding.check, "names back");
+      EXPECT_NE(finding.check, "ports");
+    }
+  }
 }
 
 TEST(Findings, SameIsSaidOnce) {

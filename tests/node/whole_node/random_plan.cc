@@ -156,6 +156,8 @@ std::vector<Fault> Deaths(const RunPlan& plan) {
       death.kind = Kind::kKill;
     } else {
       --cuts;
+      // Two that have not met yet do so afterwards, and the run has its rendezvous.
+      death.lasts = plan.rendezvous_timeout - plan.peer_timeout / 4;
     }
   }
   std::ranges::sort(deaths, {}, &Fault::at);

@@ -34,6 +34,7 @@
 namespace grapevine::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -1069,6 +1070,38 @@ TEST(WholeNode, TheLivingWithoutRoundsHaveCheckpointsWhoeverDiesWhen) {
 }
 
 TEST(WholeNode, OneThatIsLostEndsAllWithOneVerdict) { ForEverySeed(FatalPlan, ExpectOneVerdict); }
+
+// Two of them are never connected, and both talk to rank 0, which may be one of the two.
+RunPlan Unmet(uint64_t seed) {
+  RunPlan plan = MortalPlan(seed);
+  plan.algorithm = "dpsgd";
+  plan.topology = "complete";
+  plan.role_moves = seed % 2 == 0;
+  const auto a = static_cast<Rank>(seed % static_cast<uint64_t>(plan.nodes));
+  plan.faults = {{.kind = Fault::Kind::kCut,
+                  .a = a,
+                  .b = (a + 1) % plan.nodes,
+                  .lasts = std::chrono::hours(1)}};
+  return plan;
+}
+
+TEST(WholeNode, TwoThatAreNeverConnectedEndTheRunForAll) {
+  PlaySeeds(kSeeds, 1, [](uint64_t seed, Sightings&) {
+    const RunPlan plan = Unmet(seed);
+    SCOPED_TRACE(Describe(plan));
+    SimulatedRun run(plan, {});
+    ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+    for (Rank rank = 0; rank < plan.nodes; ++rank) {
+      SCOPED_TRACE(absl::StrCat("rank ", rank));
+      const absl::Status& ending = *run.node(rank).ending();
+      ASSERT_EQ(FailureOf(ending), Failure::kRendezvous) << ending;
+      ASSERT_THAT(std::string(ending.message()),
+                  AllOf(HasSubstr("have never been connected"),
+                        HasSubstr(absl::StrCat("rank ", plan.faults[0].a, " at ")),
+                        HasSubstr(absl::StrCat("rank ", plan.faults[0].b, " at "))));
+    }
+  });
+}
 
 RunPlan FatalSharing(uint64_t seed) {
   RunPlan plan = Sharing(FatalPlan(seed));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
@@ -371,6 +372,7 @@ TEST_F(GrpcImpatient, APeerThatIsNotThereIsGivenUp) {
               HasSubstr("rank 0 (127.0.0.1:1) could not be reached within 0.6 s "
                         "(--rendezvous-timeout)"));
   EXPECT_THAT(std::string(failure.message()), HasSubstr("onnection refused"));
+  EXPECT_EQ(FailureOf(failure), Failure::kRendezvous) << "they were never connected";
 }
 
 TEST_F(GrpcImpatient, APeerThatBreaksOffAndStaysAwayIsGivenUp) {
