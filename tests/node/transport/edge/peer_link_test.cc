@@ -178,10 +178,10 @@ TEST_F(PeerLinkTest, ANewStreamTellsWhatTheLastOneTold) {
   EXPECT_EQ(point->partial, kHalf);
   EXPECT_EQ(point->partial_bytes, 4);
   EXPECT_EQ(point->offers, 3u);
-  EXPECT_THAT(point->open_offers, testing::UnorderedElementsAre(1u, 2u));
+  EXPECT_THAT(point->open_offers, ::testing::UnorderedElementsAre(1u, 2u));
   const std::optional<Grant> grant = link_.TakeGrant();
   ASSERT_TRUE(grant.has_value());
-  EXPECT_THAT(grant->tags, testing::ElementsAre(kTag, kLost, kAnswered, Tag{.index = 10}));
+  EXPECT_THAT(grant->tags, ::testing::ElementsAre(kTag, kLost, kAnswered, Tag{.index = 10}));
   EXPECT_TRUE(grant->declined.empty()) << "its offer is not open";
   EXPECT_TRUE(grant->withdrawn.empty());
   const std::optional<Grant> next = link_.TakeGrant();
