@@ -36,6 +36,7 @@ control::Failure FailureBy(Rank culprit, const absl::Status& why) {
   failure.set_culprit(culprit);
   failure.set_message(std::string(why.message()));
   failure.set_failure(ExitCode(why));
+  failure.set_proven(absl::IsDataLoss(why) || absl::IsInvalidArgument(why));
   return failure;
 }
 

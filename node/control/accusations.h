@@ -1,5 +1,15 @@
-// What members of a run say of each other: that one has lost another. An accusation is held back
-// until the accused has had time to speak, since the end of a dead node's own connection says more.
+// What members of a run say of each other, and who goes for it.
+//
+// That one has lost another does not say which of the two is to blame, where the others go on. Such
+// losses are kept until the first of those that have to do with each other has been heard for a
+// while; then as few go as can, so that no two are left of whom one has lost the other
+// (disputes.h). Whom this coordinator does not hear any more goes before that is asked.
+//
+// Of what its culprit has done for certain (it has sent NaN, or a wrong checksum), and where the
+// first accusation ends the run, each is judged by itself.
+//
+// All are held back until the accused has had time to speak, since the end of a dead node's own
+// connection says more.
 //
 // Without I/O: time is what the caller says. Thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_ACCUSATIONS_H_
@@ -15,6 +25,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "node/control/control_protocol.h"
+#include "node/control/disputes.h"
 
 namespace grapevine {
 
@@ -23,6 +34,7 @@ struct Accusation {
   Rank reporter;
   Failure failure;
   std::string message;
+  bool proven = false;  // what the culprit has sent cannot be; it was not merely lost
 };
 
 class Accusations {
@@ -36,19 +48,21 @@ class Accusations {
   };
   explicit Accusations(const Options& options) : options_(options) {}
 
-  // Who is to go when `reporter` has lost `culprit`. Where the others go on, that is the reporter
-  // if it has lost the coordinator's node, which all others have to do with, or a server; unless
-  // more than half have, of those who are there or went for that.
-  Rank Blamed(Rank reporter, Rank culprit, Failure failure);
-
-  // Only the first one of a culprit counts; where one ends the run, only the first one.
+  // Of members. Only the first one of two members counts, of what is proven the first of a culprit,
+  // and where one ends the run only the first one.
   void Add(Accusation accusation, SteadyTime now);
-  // Whose hearing is over: the accused has spoken after it, so that its connection is known to be
-  // alive (what came earlier may be of a node that is dead by now), or says nothing for long.
-  // `last_heard`: when a member last spoke.
+  // Whose hearing is over: those whom it may befall have spoken after it, so that their connections
+  // are known to be alive (what came earlier may be of a node that is dead by now), or the accused
+  // says nothing for long. `last_heard`: when a member last spoke. The culprit is who is to go,
+  // which may be the reporter: where it has lost the coordinator's node, which all others have to
+  // do with, or a server, unless more than half have, of those who are there or went for that; or
+  // where it has lost others who have not lost each other.
   std::optional<Accusation> Heard(SteadyTime now,
                                   const std::function<SteadyTime(Rank)>& last_heard) const;
-  bool empty() const { return pending_.empty(); }
+  // Who is to go first when these, of whom nobody has said so, are known to have lost each other
+  // for long; there is one at least.
+  Rank FirstToGo(const Dispute& dispute);
+  bool empty() const;
 
   // A member is left out: what is said of it and by it counts no more, but what most have said of
   // the coordinator's node, or of a server, does.
@@ -68,11 +82,35 @@ class Accusations {
   bool IsMissedByAll(Rank rank) const {
     return rank == options_.coordinator || (options_.workers > 0 && rank >= options_.workers);
   }
+  // Whether so many have lost it that it is to blame nevertheless.
+  bool IsLostByMost(Rank rank) const;
+  // Of these, the one that all miss and most have lost.
+  std::optional<Rank> LostByMost(const Dispute& dispute) const;
+  // Of those whom all miss, who are to stay.
+  std::set<Rank> Kept(const Dispute& dispute) const;
+  // Notes who is without one that all miss.
+  void Count(const Loss& loss);
+  // Whoever says so may be left out since.
+  bool Counts(const Loss& loss) const;
+
+  std::chrono::nanoseconds Hearing() const;
+  std::chrono::nanoseconds LongestHearing() const { return options_.peer_timeout / 2; }
+  std::optional<Accusation> HeardOfProven(SteadyTime now,
+                                          const std::function<SteadyTime(Rank)>& last_heard) const;
+  // Who goes first, once it is time.
+  std::optional<Rank> Judged(const Dispute& dispute, SteadyTime now,
+                             const std::function<SteadyTime(Rank)>& last_heard) const;
+  // Since when it is known that `rank` may have to go; absent: it merely has lost others.
+  std::optional<SteadyTime> AccusedSince(Rank rank, const Dispute& dispute,
+                                         const std::set<Rank>& kept) const;
+  // In the words of the last who has lost it, or else in its own.
+  Accusation Against(Rank rank, const Dispute& dispute) const;
 
   const Options options_;
-  std::map<Rank, Pending> pending_;  // by the culprit
+  std::map<Rank, Pending> proven_;  // by the culprit
+  std::map<Loss, Pending> losses_;
   std::set<Rank> left_out_;
-  std::map<Rank, std::set<Rank>> without_;  // who have lost each of those
+  std::map<Rank, std::set<Rank>> without_;  // who have lost each of those whom all miss
 };
 
 }  // namespace grapevine

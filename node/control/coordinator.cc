@@ -712,8 +712,9 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
     return IsOfOneNode(kind) ? Lose(reporter, kind, InTheNameOf(reporter, message))
                              : Abort(reporter, kind, InTheNameOf(reporter, message));
   }
-  Accusation accusation{failure.culprit(), reporter, kind, message};
-  if (members_.contains(accusation.culprit) && first_contacts_.Concerns(accusation, now_)) {
+  if (!members_.contains(failure.culprit())) return;  // left out already
+  Accusation accusation{failure.culprit(), reporter, kind, message, failure.proven()};
+  if (first_contacts_.Concerns(accusation, now_)) {
     return first_contacts_.Add(std::move(accusation), now_);
   }
   Accuse(std::move(accusation));
@@ -722,9 +723,6 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
 void Coordinator::Accuse(Accusation accusation) {
   // Whether the edge has ever worked makes no difference any more.
   if (accusation.failure == Failure::kRendezvous) accusation.failure = Failure::kPeerLost;
-  accusation.culprit =
-      accusations_.Blamed(accusation.reporter, accusation.culprit, accusation.failure);
-  if (!members_.contains(accusation.culprit)) return;  // left out already
   accusations_.Add(std::move(accusation), now_);
 }
 
@@ -1072,12 +1070,14 @@ void Coordinator::JudgeStuck() {
 
 // Who is done does not know that what it has sent last does not come through.
 std::optional<Rank> Coordinator::ApartAtTheEnd() {
+  Dispute apart;
   for (const auto& [rank, member] : members_) {
-    const std::optional<Rank> awaited = vitals_.FirstAwaited(rank);
-    if (IsDone(rank) || !awaited || !members_.contains(*awaited) || !IsDone(*awaited)) continue;
-    return accusations_.Blamed(rank, *awaited, Failure::kPeerLost);
+    if (IsDone(rank)) continue;
+    for (const Rank awaited : vitals_.Awaited(rank)) {
+      if (members_.contains(awaited) && IsDone(awaited)) apart.insert({rank, awaited});
+    }
   }
-  return std::nullopt;
+  return apart.empty() ? std::nullopt : std::optional(accusations_.FirstToGo(apart));
 }
 
 void Coordinator::JudgeSlow() {

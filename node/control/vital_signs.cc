@@ -71,6 +71,11 @@ std::string VitalSigns::At(Rank rank) const {
                       heartbeat.state().empty() ? "" : absl::StrCat(", ", heartbeat.state()));
 }
 
+std::vector<Rank> VitalSigns::Awaited(Rank rank) const {
+  const auto& awaited = nodes_.at(rank).heartbeat.waiting_for();
+  return {awaited.begin(), awaited.end()};
+}
+
 std::optional<Rank> VitalSigns::FirstAwaited(Rank rank) const {
   const control::Heartbeat& heartbeat = nodes_.at(rank).heartbeat;
   if (heartbeat.waiting_for().empty()) return std::nullopt;
@@ -114,7 +119,7 @@ std::optional<VitalSigns::Finding> VitalSigns::Silent(SteadyTime now) const {
                          "; its process is stopped, or its host or network is down (", bound, ")")};
 }
 
-const VitalSigns::Node* VitalSigns::Awaited(const Node& node) const {
+const VitalSigns::Node* VitalSigns::FirstAwaited(const Node& node) const {
   if (node.heartbeat.waiting_for().empty()) return nullptr;
   const auto found = nodes_.find(node.heartbeat.waiting_for(0));
   return found == nodes_.end() ? nullptr : &found->second;
@@ -124,8 +129,8 @@ const VitalSigns::Node* VitalSigns::Awaited(const Node& node) const {
 std::optional<StandingWait> VitalSigns::LongestWait(const std::function<bool(Rank)>& done) const {
   std::optional<StandingWait> longest;
   for (const auto& [rank, node] : nodes_) {
-    const Node* const awaited = Awaited(node);
-    if (awaited == nullptr || done(rank) || Awaited(*awaited) != nullptr) continue;
+    const Node* const awaited = FirstAwaited(node);
+    if (awaited == nullptr || done(rank) || FirstAwaited(*awaited) != nullptr) continue;
     const double seconds = Seconds(node.silence.last_heard() - node.waits_since);
     if (longest && seconds <= longest->seconds) continue;
     longest = {.rank = rank,

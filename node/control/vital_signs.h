@@ -54,7 +54,8 @@ class VitalSigns {
   std::string SilentFor(Rank rank, SteadyTime now) const;
   // "round 7, waiting".
   std::string At(Rank rank) const;
-  // Whose doing it needs first in order to go on; none: it has work of its own.
+  // Whose doing it needs in order to go on, and first; none: it has work of its own.
+  std::vector<Rank> Awaited(Rank rank) const;
   std::optional<Rank> FirstAwaited(Rank rank) const;
   // ", while ranks 1, 2 wait for it"; empty if nobody does.
   std::string WhoWaitsFor(Rank rank) const;
@@ -86,8 +87,8 @@ class VitalSigns {
     Round slow_noticed = -1;
   };
 
-  // For whom it waits, as a node that is known.
-  const Node* Awaited(const Node& node) const;
+  // For whom it waits first, as a node that is known.
+  const Node* FirstAwaited(const Node& node) const;
   // The longest wait for somebody who does not wait himself.
   std::optional<StandingWait> LongestWait(const std::function<bool(Rank)>& done) const;
   // How long this one's silence may last: a connection that is known to be broken may be made

@@ -121,6 +121,18 @@ class CoordinatorRun : public ::testing::Test {
     Collect();
   }
 
+  // It cannot reach the other, or the other has sent what cannot be.
+  void SayLost(Rank reporter, Rank lost, bool proven = false) {
+    control::Report report;
+    control::Failure* failure = report.mutable_failure();
+    failure->set_culprit(lost);
+    failure->set_message("rank " + std::to_string(reporter) + " lost rank " + std::to_string(lost));
+    failure->set_failure(static_cast<int>(Failure::kPeerLost));
+    failure->set_proven(proven);
+    coordinator_->OnReport(reporter, report, now_);
+    Collect();
+  }
+
   void Done(Rank rank, Round limit) {
     control::Report report;
     report.mutable_done()->set_round_limit(limit);

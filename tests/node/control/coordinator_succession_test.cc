@@ -185,6 +185,23 @@ TEST_F(CoordinatorSuccession, OnceAllAreDoneTheResultsAreWritten) {
   for (const Rank rank : {1, 2, 3, 4}) EXPECT_TRUE(Last(rank).has_finish());
 }
 
+// What rank 0 has heard of a host that cannot reach two others is repeated to whoever has its role.
+TEST_F(CoordinatorSuccession, JudgesByAllThatIsSaidOfOthers) {
+  for (const Rank rank : {1, 2, 3}) Come(Comes(rank));
+  SayLost(2, 0);
+  SayLost(3, 2);
+  SayLost(3, 4);
+  SayLost(2, 3);
+  Come(Comes(4));
+  SayLost(4, 3);
+  ASSERT_TRUE(runs());
+  Pass(milliseconds(2000), [this] {
+    for (const Rank rank : {1, 2, 4}) Beat(rank, 20);
+    if (lost_.size() == 1) Beat(3, 20);
+  });
+  EXPECT_THAT(lost_, ElementsAre(0, 3));
+}
+
 // The end was settled, and some are still on the way there.
 TEST_F(CoordinatorSuccession, WhatOneHasHeardOfTheEndIsToldToAll) {
   Come(IsDone(Comes(2)));

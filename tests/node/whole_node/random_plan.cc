@@ -185,6 +185,31 @@ std::vector<Fault> DeathsOfAny(const RunPlan& plan) {
   return deaths;
 }
 
+std::vector<Fault> BadNetwork(const RunPlan& plan) {
+  Draw draw(~plan.seed + 4);
+  const auto bad = static_cast<Rank>(draw.Between(1, plan.nodes - 1));
+  std::vector<Rank> others;
+  for (Rank rank = 1; rank < plan.nodes; ++rank) {
+    if (rank != bad) others.push_back(rank);
+  }
+  while (others.size() > 2 && draw.OneIn(2)) {
+    others.erase(others.begin() + draw.Between(0, std::ssize(others) - 1));
+  }
+  const Fault::Kind kind = draw.OneIn(2) ? Fault::Kind::kCut : Fault::Kind::kPartition;
+  const nanoseconds most = plan.rounds * (plan.gradient + plan.latency + plan.jitter);
+  const nanoseconds at = draw.Between(nanoseconds(0), most / 2);
+  std::vector<Fault> cuts;
+  for (const Rank other : others) {
+    cuts.push_back({.kind = kind,
+                    .at = at + draw.Between(nanoseconds(0), plan.peer_timeout / 16),
+                    .a = bad,
+                    .b = other,
+                    .lasts = 20 * plan.peer_timeout});
+  }
+  std::ranges::sort(cuts, {}, &Fault::at);
+  return cuts;
+}
+
 std::vector<Fault> Returns(const RunPlan& plan) {
   Draw draw(~plan.seed + 3);
   const auto spared = static_cast<Rank>(draw.Between(0, plan.nodes - 1));

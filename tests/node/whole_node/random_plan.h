@@ -24,6 +24,9 @@ RunPlan MortalPlan(uint64_t seed);
 std::vector<Fault> Deaths(const RunPlan& plan);
 // The same of a run with a store: rank 0 dies, too, and at least one other is spared.
 std::vector<Fault> DeathsOfAny(const RunPlan& plan);
+// One that is cut off from two others or more, but not from rank 0, all at about the same time and
+// for good; of a run of four nodes at least.
+std::vector<Fault> BadNetwork(const RunPlan& plan);
 // Processes that are killed, of all ranks but one, again and again; `lasts` is how long it takes
 // until another one comes in its place.
 std::vector<Fault> Returns(const RunPlan& plan);

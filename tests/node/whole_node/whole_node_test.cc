@@ -829,6 +829,50 @@ TEST(WholeNode, WhoIsToComeIsWaitedFor) {
 
 TEST(WholeNode, TheLivingGoOnWhoeverDiesWhen) { ForEverySeed(MortalPlan, ExpectThatTheLivingGoOn); }
 
+// Where all have to do with each other, and train for so long that they notice.
+RunPlan CompletelyConnected(uint64_t seed) {
+  RunPlan plan = MortalPlan(seed);
+  plan.nodes = 4 + static_cast<Rank>(seed % 5);
+  plan.topology = "complete";
+  plan.algorithm = std::array{"dpsgd", "dpsgd:order=atc", "sgp", "dpsgd:local=2"}[seed % 4];
+  plan.gradient = std::chrono::milliseconds(50 + seed % 100);
+  plan.rounds *= 3;
+  plan.target_met_in.reset();
+  return plan;
+}
+
+// It is left out, or they have come to the end before they noticed; nobody else is.
+void ExpectThatOneGoesAlone(const RunPlan& plan, SimulatedRun& run, int* left_out) {
+  ASSERT_TRUE(AllBegin(plan, run));
+  const std::chrono::nanoseconds begun = run.elapsed();
+  Rank bad = 0;
+  for (const Fault& cut : BadNetwork(plan)) {
+    run.RunUntil(begun + cut.at);
+    run.Happen(cut);
+    bad = cut.a;
+  }
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    const absl::Status& ending = *run.node(rank).ending();
+    if (rank == bad && !ending.ok()) {
+      ASSERT_EQ(FailureOf(ending), Failure::kPeerLost);
+      ++*left_out;
+      continue;
+    }
+    ASSERT_EQ(ending, absl::OkStatus())
+        << "rank " << rank << " goes, rank " << bad << " is cut off";
+    ASSERT_EQ(run.node(rank).round(), plan.rounds);
+  }
+}
+
+TEST(WholeNode, AHostThatCannotReachSeveralOthersGoesAlone) {
+  int left_out = 0;
+  ForEverySeed(CompletelyConnected, [&left_out](const RunPlan& plan, SimulatedRun& run) {
+    ExpectThatOneGoesAlone(plan, run, &left_out);
+  });
+  EXPECT_GT(left_out, 0);
+}
+
 // On a graph that stays and goes both ways. By seed nodes average in pairs, or are served.
 RunPlan SharingMortals(uint64_t seed) {
   RunPlan plan = MortalPlan(seed);
