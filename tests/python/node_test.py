@@ -237,7 +237,7 @@ class RecordsTest(unittest.TestCase):
                 node.deliver(0.5)
             return seen
 
-        found = cluster.in_threads(2, body, topology="ring", rounds=30)
+        found = cluster.in_threads(2, body, topology="ring", rounds=300)
         self.assertTrue(all(line is None for line in found[1]))
         lines = [line for line in found[0] if line is not None]
         self.assertTrue(lines)
@@ -263,13 +263,13 @@ class DashboardTest(unittest.TestCase):
             with gv.Node({"x": START}, **settings) as node:
                 for task in node:
                     task.gradient[:] = 0
-                    if rank == 0 and node.metrics():  # something is there
+                    if rank == 0 and not seen and node.metrics():  # something is there
                         seen.append((read("/"), json.loads(read("/data.json"))))
                     node.deliver(0.5)
             return seen
 
         found = cluster.in_threads(
-            2, body, topology="ring", rounds=5, log_every=1, dashboard=self.port
+            2, body, topology="ring", rounds=300, log_every=1, dashboard=self.port
         )
         self.assertTrue(found[0])
         page, data = found[0][-1]
