@@ -94,6 +94,7 @@ std::optional<FittedSchedule> BestChange(const SearchedGraph& graph, const LinkL
 
 std::optional<FittedSchedule> Fitted(Rounds rounds, const LinkLoads& loads,
                                      const SearchLimits& limits, double seconds, double work) {
+  for (WeightedRound& round : rounds) MakeFeasible(loads.nodes(), &round);
   std::optional<FittedSchedule> best = Weighed(rounds, loads, limits, seconds);
   // One round less may do.
   const WeightFit fit = FitWithin(work, loads.nodes(), static_cast<Round>(rounds.size()),

@@ -21,6 +21,7 @@
 #include "random/keyed_random.h"
 #include "run/config/config_resolve.h"
 #include "tests/testing/json_text.h"
+#include "tests/testing/seeds.h"
 #include "topology/stored_graph.h"
 #include "topology/topology.h"
 
@@ -116,10 +117,10 @@ TEST(GraphSearch, IsNeverWorseThanAnyFamilyOnPresets) {
 
 TEST(GraphSearch, IsNeverWorseThanAnyFamilyOnRandomNetworks) {
   const GraphSearchOptions kShort = {.simulations = 40};
-  // Of seed 15285573 the rows of the graph that is found sum to more than 1: until that is known to
-  // be the search's fault or this test's, the seeds are not drawn.
-  constexpr uint64_t kSeeds = 6;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  // Of the first, an edge that was moved had made a node's weights sum to 1.18.
+  std::vector<uint64_t> seeds = {15285573};
+  for (const uint64_t seed : Seeds(6)) seeds.push_back(seed);
+  for (const uint64_t seed : seeds) {
     const auto nodes = static_cast<Rank>(4 + KeyedRandom(seed, Purpose::kPlacement).Below(13));
     SCOPED_TRACE(absl::StrCat("seed ", seed, ", ", nodes, " nodes"));
     const GraphSearchResult result = Search(Resolved(nodes, RandomNetwork(nodes, seed)), kShort);

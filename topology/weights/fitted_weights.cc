@@ -1,5 +1,7 @@
 #include "topology/weights/fitted_weights.h"
 
+#include <glog/logging.h>
+
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
@@ -68,17 +70,6 @@ double LargestOf(const Slopes& slopes) {
   return largest;
 }
 
-// Makes weights at least 0, and no node's sum more than 1.
-void MakeFeasible(Rank n, WeightedRound* round) {
-  std::vector<double> sums(n, 0);
-  for (auto& [a, b, weight] : *round) {
-    weight = std::max(weight, 0.0);
-    sums[a] += weight;
-    sums[b] += weight;
-  }
-  for (auto& [a, b, weight] : *round) weight /= std::max({1.0, sums[a], sums[b]});
-}
-
 Rounds Moved(Rank n, Rounds rounds, const Slopes& slopes, double step) {
   for (size_t round = 0; round < rounds.size(); ++round) {
     for (size_t i = 0; i < rounds[round].size(); ++i) {
@@ -97,14 +88,26 @@ MixingRows RowsOf(Rank n, const WeightedRound& round) {
     rows[a].self -= weight;
     rows[b].self -= weight;
   }
+  constexpr double kRounding = 1e-9;
   for (MixingRow& row : rows) {
     std::ranges::sort(row.in, {}, &Neighbour::rank);
+    CHECK_GE(row.self, -kRounding) << "a node's weights sum to more than 1";
     row.self = std::max(row.self, 0.0);  // not what rounding leaves below it
   }
   return rows;
 }
 
 }  // namespace
+
+void MakeFeasible(Rank n, WeightedRound* round) {
+  std::vector<double> sums(n, 0);
+  for (auto& [a, b, weight] : *round) {
+    weight = std::max(weight, 0.0);
+    sums[a] += weight;
+    sums[b] += weight;
+  }
+  for (auto& [a, b, weight] : *round) weight /= std::max({1.0, sums[a], sums[b]});
+}
 
 double Disagreement(Rank n, const Rounds& rounds, Round horizon) {
   const std::vector<Matrix> deviations = Deviations(n, rounds);

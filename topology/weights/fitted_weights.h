@@ -41,13 +41,16 @@ struct WeightFit {
 std::vector<WeightedRound> FitWeights(Rank n, std::vector<WeightedRound> rounds,
                                       const WeightFit& fit);
 
+// Raises weights to 0 at least, and scales those down with which a node's would sum to more than 1.
+void MakeFeasible(Rank n, WeightedRound* round);
+
 // The norm that FitWeights makes small.
 double Disagreement(Rank n, const std::vector<WeightedRound>& rounds, Round horizon);
 
 // Metropolis-Hastings weights on the same edges (mixing.h).
 void SetMetropolis(Rank n, WeightedRound* round);
 
-// As mixing weights over a schedule of so many rounds, both under this name.
+// As mixing weights over a schedule of so many rounds, which are feasible, both under this name.
 std::shared_ptr<const Mixing> MakeWeighted(const std::string& name, Rank n,
                                            const std::vector<WeightedRound>& rounds);
 
