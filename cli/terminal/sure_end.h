@@ -1,5 +1,5 @@
-// The end of a program that has failed, whatever its threads still wait for: a disk or a device
-// that does not answer holds a thread for ever, and whoever waits for that thread, too.
+// The end of a program that has failed, whatever its threads still wait for. A thread that a disk
+// or a device does not answer never returns, and joining it would keep the process for ever.
 #ifndef GRAPEVINE_CLI_TERMINAL_SURE_END_H_
 #define GRAPEVINE_CLI_TERMINAL_SURE_END_H_
 

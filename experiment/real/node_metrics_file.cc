@@ -15,9 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// For what waits when the run has failed.
-constexpr std::chrono::seconds kLastPatience{2};
-
 Clock::time_point In(std::chrono::nanoseconds time) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(time);
 }
@@ -43,7 +40,7 @@ class NodeMetricsFile::Lines {
 
   void Fail(const absl::Status& why) {
     MutexLock lock(mutex_);
-    status_.Update(AsOutputStatus(why));
+    status_.Update(why);
     waiting_.clear();
   }
 
@@ -75,26 +72,22 @@ class NodeMetricsFile::Lines {
 
 NodeMetricsFile::NodeMetricsFile(std::unique_ptr<LineFile> file, std::chrono::nanoseconds patience,
                                  Report report)
-    : file_(std::move(file)),
+    : path_(file->path()),
       patience_(patience),
       lines_(std::make_shared<Lines>(std::move(report))),
-      writer_(BackgroundWriter::Options{
-          .write =
-              [file = file_, lines = lines_](std::string_view line) {
-                absl::Status written = file->AppendRecord(line);
-                if (written.ok()) lines->OnWritten();
-                return written;
-              },
-          .name = file_->path(),
-          .capacity = BackgroundLines::kCapacity,
-          .failed = [lines = lines_](const absl::Status& why) { lines->Fail(why); },
-          .patience = kLastPatience}) {}
+      writer_(
+          std::move(file), [lines = lines_](const absl::Status& why) { lines->Fail(why); },
+          [lines = lines_](const std::function<absl::Status()>& append) {
+            absl::Status written = append();
+            if (written.ok()) lines->OnWritten();
+            return written;
+          }) {}
 
 NodeMetricsFile::~NodeMetricsFile() { lines_->Close(); }
 
 void NodeMetricsFile::Add(std::string line, control::NodeMetrics report) {
   lines_->Add(std::move(report));
-  writer_.Write(std::move(line) + "\n");
+  writer_.Append(line);
 }
 
 absl::Status NodeMetricsFile::Check() const {
@@ -102,21 +95,13 @@ absl::Status NodeMetricsFile::Check() const {
   const std::optional<Clock::time_point> oldest = lines_->oldest();
   const Clock::time_point now = Clock::now();
   if (!oldest || now - *oldest <= patience_) return absl::OkStatus();
-  return OutputError(absl::StrCat("cannot write to ", file_->path(),
-                                  ": its disk has taken nothing for ", HumanSeconds(now - *oldest),
+  return OutputError(absl::StrCat("cannot write to ", path_, ": its disk has taken nothing for ",
+                                  HumanSeconds(now - *oldest),
                                   " (half of --step-timeout is how long that may last)"));
 }
 
-absl::Status NodeMetricsFile::Drain() { return AsOutputStatus(writer_.Drain(In(patience_))); }
+absl::Status NodeMetricsFile::Drain() { return writer_.Drain(In(patience_)); }
 
-absl::Status NodeMetricsFile::Sync() {
-  const Clock::time_point deadline = In(patience_);
-  RETURN_IF_ERROR(AsOutputStatus(writer_.Drain(deadline)));
-  const auto synced = std::make_shared<absl::Status>();
-  if (syncs_.Run([synced, file = file_] { *synced = file->Sync(); }, deadline)) return *synced;
-  return OutputError(absl::StrCat("cannot sync ", file_->path(), ": its disk has not done it in ",
-                                  HumanSeconds(patience_),
-                                  " (half of --step-timeout is how long that may last)"));
-}
+absl::Status NodeMetricsFile::Sync() { return writer_.Sync(In(patience_)); }
 
 }  // namespace grapevine

@@ -1,7 +1,8 @@
 // A node's own metrics.jsonl, on a disk that may stall.
 //
 // A thread of its own writes, so that the node trains on meanwhile. Rank 0 hears of a measurement
-// once its line is in the file: whoever comes in the node's place goes on counting from there.
+// once its line is in the file: a process that takes the node's place counts on from the file, and
+// must find there what rank 0 knows.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_METRICS_FILE_H_
 #define GRAPEVINE_EXPERIMENT_REAL_NODE_METRICS_FILE_H_
 
@@ -13,8 +14,6 @@
 #include "absl/status/status.h"
 #include "node/control/control.pb.h"
 #include "run/records/output_file.h"
-#include "system/background.h"
-#include "system/deadline.h"
 
 namespace grapevine {
 
@@ -42,11 +41,10 @@ class NodeMetricsFile {
  private:
   class Lines;
 
-  const std::shared_ptr<LineFile> file_;
+  const std::string path_;
   const std::chrono::nanoseconds patience_;
-  const std::shared_ptr<Lines> lines_;  // the thread's, too
-  BoundedCall syncs_;
-  BackgroundWriter writer_;
+  const std::shared_ptr<Lines> lines_;  // the writing thread's, too
+  BackgroundLines writer_;
 };
 
 }  // namespace grapevine

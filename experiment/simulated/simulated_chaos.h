@@ -64,8 +64,8 @@ class SimulatedChaos final : public SimObserver {
   std::vector<Rank> LostBy(const Fault& fault) const;
   // Those on the side of a partition that has not the role of rank 0.
   std::vector<Rank> CutOff(const Fault& partition) const;
-  // Of two that lose each other the first goes, unless that is rank 0 or a server. Real nodes judge
-  // all cuts together (node/control/disputes.h).
+  // Who goes when two lose each other: the first, unless that is rank 0 or a server. Each cut is
+  // judged by itself here, where real nodes judge all of them together (node/control/disputes.h).
   Rank OfTwo(const Fault& fault) const;
   // The others go on without it, which does nothing from then on.
   void Lose(Rank rank, const Fault& fault, Nanoseconds now);

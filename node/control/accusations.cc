@@ -10,8 +10,6 @@
 namespace grapevine {
 namespace {
 
-constexpr std::chrono::milliseconds kMaxHearing{1000};
-
 std::set<Rank> RanksIn(const Dispute& dispute) {
   std::set<Rank> ranks;
   for (const Loss& loss : dispute) ranks.insert({loss.reporter, loss.lost});
@@ -64,7 +62,7 @@ std::set<Rank> Accusations::Kept(const Dispute& dispute) const {
   return kept;
 }
 
-void Accusations::Count(const Loss& loss) {
+void Accusations::NoteWithout(const Loss& loss) {
   if (!IsMissedByAll(loss.lost)) return;
   std::set<Rank>& without = without_[loss.lost];
   without.insert(loss.reporter);
@@ -76,7 +74,7 @@ void Accusations::Count(const Loss& loss) {
 void Accusations::Add(Accusation accusation, SteadyTime now) {
   const Loss loss{accusation.reporter, accusation.culprit};
   const bool shared = options_.resilient && accusation.failure == Failure::kPeerLost;
-  if (shared) Count(loss);
+  if (shared) NoteWithout(loss);
   if (shared && !accusation.proven) {
     losses_.try_emplace(loss, Pending{std::move(accusation), now});
     return;
@@ -97,14 +95,11 @@ bool Accusations::Counts(const Loss& loss) const {
   return !left_out_.contains(loss.reporter) || IsLostByMost(loss.lost);
 }
 
-std::chrono::nanoseconds Accusations::Hearing() const {
-  return std::min<std::chrono::nanoseconds>(kMaxHearing, options_.peer_timeout / 4);
-}
-
 std::optional<Accusation> Accusations::HeardOfProven(
     SteadyTime now, const std::function<SteadyTime(Rank)>& last_heard) const {
   for (const auto& [culprit, pending] : proven_) {
-    if (last_heard(culprit) >= pending.at + Hearing() || now >= pending.at + LongestHearing()) {
+    if (last_heard(culprit) >= pending.at + Hearing(options_.peer_timeout) ||
+        now >= pending.at + LongestHearing(options_.peer_timeout)) {
       return pending.accusation;
     }
   }
@@ -130,17 +125,19 @@ std::optional<Rank> Accusations::Judged(const Dispute& dispute, SteadyTime now,
                                         const std::function<SteadyTime(Rank)>& last_heard) const {
   SteadyTime first = SteadyTime::max();
   for (const Loss& loss : dispute) first = std::min(first, losses_.at(loss).at);
-  const SteadyTime opened = first + Hearing();
+  const SteadyTime opened = first + Hearing(options_.peer_timeout);
   if (now < opened) return std::nullopt;
   if (const std::optional<Rank> rank = LostByMost(dispute)) {
-    return last_heard(*rank) >= opened || now >= first + LongestHearing() ? rank : std::nullopt;
+    return last_heard(*rank) >= opened || now >= first + LongestHearing(options_.peer_timeout)
+               ? rank
+               : std::nullopt;
   }
   const std::set<Rank> kept = Kept(dispute);
   bool all_heard = true;
   for (const Rank rank : RanksIn(dispute)) {
     if (kept.contains(rank) || last_heard(rank) >= opened) continue;
     const std::optional<SteadyTime> accused = AccusedSince(rank, dispute, kept);
-    if (accused && now >= *accused + LongestHearing()) return rank;
+    if (accused && now >= *accused + LongestHearing(options_.peer_timeout)) return rank;
     all_heard = false;  // who merely has lost others speaks, or is silent for too long
   }
   return all_heard ? std::optional(FewestToGo(dispute, kept).front()) : std::nullopt;
@@ -174,7 +171,7 @@ Accusation Accusations::Against(Rank rank, const Dispute& dispute) const {
 }
 
 Rank Accusations::FirstToGo(const Dispute& dispute) {
-  for (const Loss& loss : dispute) Count(loss);
+  for (const Loss& loss : dispute) NoteWithout(loss);
   return LostByMost(dispute).value_or(FewestToGo(dispute, Kept(dispute)).front());
 }
 

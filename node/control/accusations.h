@@ -5,8 +5,8 @@
 // while; then as few go as can, so that no two are left of whom one has lost the other
 // (disputes.h). Whom this coordinator does not hear any more goes before that is asked.
 //
-// Of what its culprit has done for certain (it has sent NaN, or a wrong checksum), and where the
-// first accusation ends the run, each is judged by itself.
+// An accusation is judged by itself where its culprit is certain (it has sent NaN, or a wrong
+// checksum), and where the first one ends the run.
 //
 // All are held back until the accused has had time to speak, since the end of a dead node's own
 // connection says more.
@@ -15,6 +15,7 @@
 #ifndef GRAPEVINE_NODE_CONTROL_ACCUSATIONS_H_
 #define GRAPEVINE_NODE_CONTROL_ACCUSATIONS_H_
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -37,6 +38,15 @@ struct Accusation {
   bool proven = false;  // what the culprit has sent cannot be; it was not merely lost
 };
 
+// How long after an accusation the accused has to have spoken, to be known to live.
+inline std::chrono::nanoseconds Hearing(std::chrono::nanoseconds peer_timeout) {
+  return std::min<std::chrono::nanoseconds>(std::chrono::seconds(1), peer_timeout / 4);
+}
+// How long it may take to speak.
+inline std::chrono::nanoseconds LongestHearing(std::chrono::nanoseconds peer_timeout) {
+  return peer_timeout / 2;
+}
+
 class Accusations {
  public:
   struct Options {
@@ -48,8 +58,8 @@ class Accusations {
   };
   explicit Accusations(const Options& options) : options_(options) {}
 
-  // Of members. Only the first one of two members counts, of what is proven the first of a culprit,
-  // and where one ends the run only the first one.
+  // Reporter and culprit are members. Later accusations between the same two do not count, nor do
+  // later proofs against the same culprit; where one ends the run, only the first of all counts.
   void Add(Accusation accusation, SteadyTime now);
   // Whose hearing is over: those whom it may befall have spoken after it, so that their connections
   // are known to be alive (what came earlier may be of a node that is dead by now), or the accused
@@ -84,17 +94,15 @@ class Accusations {
   }
   // Whether so many have lost it that it is to blame nevertheless.
   bool IsLostByMost(Rank rank) const;
-  // Of these, the one that all miss and most have lost.
+  // The coordinator's node or a server, if most have lost it.
   std::optional<Rank> LostByMost(const Dispute& dispute) const;
-  // Of those whom all miss, who are to stay.
+  // The coordinator's node and the servers among these, as far as they are to stay.
   std::set<Rank> Kept(const Dispute& dispute) const;
-  // Notes who is without one that all miss.
-  void Count(const Loss& loss);
+  // Notes who has lost the coordinator's node, or a server.
+  void NoteWithout(const Loss& loss);
   // Whoever says so may be left out since.
   bool Counts(const Loss& loss) const;
 
-  std::chrono::nanoseconds Hearing() const;
-  std::chrono::nanoseconds LongestHearing() const { return options_.peer_timeout / 2; }
   std::optional<Accusation> HeardOfProven(SteadyTime now,
                                           const std::function<SteadyTime(Rank)>& last_heard) const;
   // Who goes first, once it is time.

@@ -12,7 +12,8 @@ namespace {
 using Pairs = std::set<std::pair<Rank, Rank>>;  // who are at odds, the lower rank first
 using Opponents = std::map<Rank, std::set<Rank>>;
 
-// Of ranks that were joined, directly or not, each is in the group of the same one.
+// A union of ranks: those that were joined, directly or by way of others, have one group, which one
+// of them stands for.
 class Groups {
  public:
   Rank Of(Rank rank) {
@@ -29,7 +30,7 @@ class Groups {
   std::map<Rank, Rank> joined_to_;
 };
 
-// Who goes whoever else does: for one that is kept.
+// Those who go in any case, because the other end of their loss is kept.
 std::set<Rank> Forced(const Dispute& dispute, const std::set<Rank>& kept) {
   std::set<Rank> forced;
   for (const Loss& loss : dispute) {

@@ -4,11 +4,6 @@
 #include <utility>
 
 namespace grapevine {
-namespace {
-
-constexpr std::chrono::milliseconds kLongEnough{1000};
-
-}  // namespace
 
 bool FirstContacts::Concerns(const Accusation& accusation, SteadyTime now) const {
   // Each edge is tried for as long as the rendezvous may take.
@@ -22,7 +17,7 @@ void FirstContacts::Add(Accusation accusation, SteadyTime now) {
 }
 
 const Accusation* FirstContacts::Unmet(const std::function<SteadyTime(Rank)>& last_heard) const {
-  const auto hearing = std::min<std::chrono::nanoseconds>(kLongEnough, options_.peer_timeout / 4);
+  const std::chrono::nanoseconds hearing = Hearing(options_.peer_timeout);
   const auto heard = std::ranges::find_if(pending_, [&](const Pending& pending) {
     return last_heard(pending.accusation.culprit) >= pending.at + hearing;
   });
@@ -32,7 +27,7 @@ const Accusation* FirstContacts::Unmet(const std::function<SteadyTime(Rank)>& la
 std::vector<Accusation> FirstContacts::TakeUnheard(SteadyTime now) {
   std::vector<Accusation> unheard;
   std::erase_if(pending_, [&](Pending& pending) {
-    const bool over = now >= pending.at + options_.peer_timeout / 2;
+    const bool over = now >= pending.at + LongestHearing(options_.peer_timeout);
     if (over) unheard.push_back(std::move(pending.accusation));
     return over;
   });

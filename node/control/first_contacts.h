@@ -6,8 +6,8 @@
 // That is so of the edges that are first tried within --rendezvous-timeout of the beginning, when
 // nothing is lost yet by ending. A run whose nodes meet late (random matchings, nodes that have
 // come in) has more to lose, and there it is one edge that does not work: a loss like any other.
-// And so is a node that has died before it was ever reached: whoever is accused is to be heard
-// afterwards.
+// A node that died before it was ever reached is such a loss, too, which is why the accused has to
+// have spoken since the accusation.
 //
 // Without I/O: time is what the caller says. Thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_FIRST_CONTACTS_H_

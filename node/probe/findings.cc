@@ -84,7 +84,7 @@ class Check {
     findings->push_back({name_, Severity::kOk, who, Printable(well, kMostText), ""});
   }
 
-  // Likewise of what hosts say of each other, which takes two.
+  // The same for a check that takes two hosts, which say of each other.
   void AppendOfPairsTo(std::vector<Finding>* findings, const std::string& well) const {
     const size_t asked = Names(/*asked=*/true).size();
     if (!all_.empty() || asked > 1 || asked == survey_.hosts.size()) AppendTo(findings, well);
@@ -92,7 +92,7 @@ class Check {
   }
 
  private:
-  // Of hosts that could not be asked, which are no better for that.
+  // A host that could not be asked may be as bad as any: it is not called well.
   void AppendNotTriedTo(std::vector<Finding>* findings) const {
     const std::vector<std::string> names = Names(/*asked=*/false);
     if (names.empty()) return;
@@ -290,10 +290,11 @@ class Judge {
     const std::string where = survey_.all_pairs
                                   ? all_answer ? "between all hosts" : "between them"
                                   : absl::StrCat("along the edges, and to and from ", NameOf(0));
-    check.AppendOfPairsTo(
-        &findings_, Several()
-                        ? absl::StrCat(Counted(survey_.ports.size(), "connection"), " ", where)
-                        : "nodes can listen here, and are reached");
+    const auto tried = static_cast<size_t>(std::ranges::count_if(
+        survey_.ports, [](const SurveyedPort& port) { return port.reached.has_value(); }));
+    check.AppendOfPairsTo(&findings_, Several()
+                                          ? absl::StrCat(Counted(tried, "connection"), " ", where)
+                                          : "nodes can listen here, and are reached");
   }
 
   void CheckPort(const SurveyedPort& port, Check* check) const {

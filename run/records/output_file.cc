@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "system/file.h"
 
 namespace grapevine {
@@ -157,8 +158,12 @@ absl::Status BackgroundLines::Drain(std::chrono::steady_clock::time_point deadli
 }
 
 absl::Status BackgroundLines::Sync(std::chrono::steady_clock::time_point deadline) {
-  absl::Status drained = Drain(deadline);
-  return drained.ok() ? file_->Sync() : drained;
+  RETURN_IF_ERROR(Drain(deadline));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto synced = std::make_shared<absl::Status>();
+  if (syncs_.Run([synced, file = file_] { *synced = file->Sync(); }, deadline)) return *synced;
+  return OutputError(absl::StrCat("cannot sync ", file_->path(), ": its disk has not answered for ",
+                                  HumanSeconds(std::chrono::steady_clock::now() - begin)));
 }
 
 namespace {

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "system/background.h"
+#include "system/deadline.h"
 #include "system/file.h"
 
 namespace grapevine {
@@ -99,11 +100,13 @@ class BackgroundLines {
   // Waits until all lines are in the file. Returns the first error, or one that says how long the
   // file has made no progress by `deadline`.
   absl::Status Drain(std::chrono::steady_clock::time_point deadline);
-  // The same, and all lines are on the disk.
+  // The same, and all lines are on the disk. A disk that does not answer keeps a thread, not the
+  // caller.
   absl::Status Sync(std::chrono::steady_clock::time_point deadline);
 
  private:
   const std::shared_ptr<LineFile> file_;
+  BoundedCall syncs_;
   BackgroundWriter writer_;
 };
 

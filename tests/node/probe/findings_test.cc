@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -125,6 +126,23 @@ TEST(Findings, OneThatCannotBeAskedIsNamedAndTheOthersAreJudged) {
 }
 
 // As when a login fails.
+TEST(Findings, OnlyConnectionsThatWereTriedCount) {
+  Survey survey = Sound(3);
+  survey.hosts[1].problem = absl::UnavailableError("Permission denied (publickey)");
+  survey.hosts[1].facts.reset();
+  std::erase_if(survey.ports, [](const auto& port) { return port.hosts.second == 1; });
+  for (SurveyedPort& port : survey.ports) {
+    if (port.hosts.first == 1) port.reached.reset();
+  }
+  const std::vector<Finding> findings = FindingsOf(survey, kNeeds);
+  const auto ports = std::ranges::find_if(findings, [](const Finding& finding) {
+    return finding.check == "ports" && finding.severity == Severity::kOk;
+  });
+  ASSERT_NE(ports, findings.end());
+  EXPECT_EQ(ports->found, "2 connections between them");
+  EXPECT_THAT(findings, ::testing::Contains(Is("ports", Severity::kNotTried, "node2", "asked")));
+}
+
 TEST(Findings, NothingIsWellOfHostsThatCouldNotBeAsked) {
   for (const size_t known : {0, 1}) {
     Survey survey = Sound(2);
