@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
 #include "system/file.h"
