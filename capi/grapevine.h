@@ -177,7 +177,8 @@ int grapevine_mix(grapevine_node* node, float* weights, double loss, int64_t tim
 int grapevine_retire(grapevine_node* node, int32_t everybody, grapevine_error* error);
 
 /* The last measurement of the run as a JSON object, as in metrics.jsonl, at the node that has rank
- * 0's role; "null" elsewhere, or before there is one. */
+ * 0's role; "null" elsewhere, or before there is one. Measurements come in while nodes train on:
+ * that of the last round is there for certain once grapevine_finish has said that all is over. */
 int grapevine_metrics(grapevine_node* node, char** json, grapevine_error* error);
 
 /* Copies the last averaged model, that of the workers' models after a step that "eval_every" names

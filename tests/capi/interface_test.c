@@ -66,6 +66,9 @@ static void test_steps_alone(void) {
   EXPECT(task.gradient == NULL);
   EXPECT(task.replica[3] == -0.5f);                                 /* -4 / 2^3 */
   EXPECT(fabsf(task.replica[4] - (1 - 0.5f * 0.421875f)) < 1e-6f);  /* 1 - (3/4)^3 / 2 */
+  int32_t finished = 0;
+  EXPECT(grapevine_finish(node, 60000, &finished, &error) == 0);
+  EXPECT(finished);
   char* json = NULL;
   EXPECT(grapevine_metrics(node, &json, &error) == 0);
   EXPECT(json != NULL && strstr(json, "\"train_loss\":2.5") != NULL);

@@ -101,9 +101,9 @@ class Signals : public ::testing::Test {
 // A test that blocks them itself would have its processes block them.
 TEST_F(Signals, ReachTheseTestsAndAProgramsFirstThread) {
   EXPECT_FALSE(SignalTakers(getpid(), /*first=*/true).empty());
-  const GrapevineProcess cat({}, {.program = "/bin/cat"});
-  EXPECT_TRUE(Eventually([&] { return SignalTakers(cat.pid(), /*first=*/true).size() == 1; }));
-  EXPECT_THAT(SignalTakers(cat.pid(), /*first=*/false), IsEmpty());
+  const GrapevineProcess sleeper({"1000"}, {.program = "/bin/sleep"});
+  EXPECT_TRUE(Eventually([&] { return SignalTakers(sleeper.pid(), /*first=*/true).size() == 1; }));
+  EXPECT_THAT(SignalTakers(sleeper.pid(), /*first=*/false), IsEmpty());
 }
 
 const Flags kSoftmax = {"--model=softmax", "--data=synthetic:train=512:test=200", "--log-every=1",
