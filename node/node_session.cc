@@ -516,10 +516,12 @@ absl::Status NodeSession::TakeRole() {
   LOG(WARNING) << "rank " << options_.rank << " takes over the role of rank " << Holder();
   lease()->OnSuperseded([this](const absl::Status& why) { Interrupt(why); });
   RETURN_IF_ERROR(callbacks_.on_role());
-  SuccessionOptions succession;
+  SuccessionOptions succession{.lost = 0, .lately = control_->Lately()};
   {
     MutexLock lock(place_mutex_);
-    succession = {.lost = holder_, .addresses = addresses_, .open_ended = options_.open_ended};
+    succession.lost = holder_;
+    succession.addresses = addresses_;
+    succession.open_ended = options_.open_ended;
   }
   coordinator_ = MakeCoordinator(std::move(succession));
   door_->Open(coordinator_.get());

@@ -69,7 +69,8 @@ struct NodeSessionOptions {
   // Whether the others go on when a node is lost, and the end of the run is not settled before rank
   // 0 has its last evaluation (ExtendRoundLimit).
   bool resilient = false;
-  Rank min_nodes = 1;    // that go on; fewer end,
+  // That go on (CoordinatorOptions::min_nodes); fewer end,
+  std::optional<Rank> min_nodes;
   bool waits = false;    // or wait for others to come in, for rendezvous_timeout
   Rank begin_nodes = 0;  // as many may begin, once that is over; 0: all must be there
   // This node may come into a run that is under way.

@@ -1,5 +1,6 @@
 #include "experiment/core/failure_policy.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -52,9 +53,9 @@ absl::Status CheckNewcomers(const Config& config, const FaultSchedule& faults) {
 
 bool WaitsForOthers(const Config& config) { return config.on_failure() == "wait"; }
 
-Rank LeastNodes(const Config& config) {
+std::optional<Rank> LeastNodes(const Config& config) {
   if (config.has_min_nodes()) return config.min_nodes();
-  return WaitsForOthers(config) ? config.nodes() : 1;
+  return WaitsForOthers(config) ? std::optional(config.nodes()) : std::nullopt;
 }
 
 bool GoesOnWithoutTheLost(const Config& config) {

@@ -4,6 +4,8 @@
 #ifndef GRAPEVINE_EXPERIMENT_CORE_FAILURE_POLICY_H_
 #define GRAPEVINE_EXPERIMENT_CORE_FAILURE_POLICY_H_
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "base/ids.h"
 #include "run/chaos/fault_schedule.h"
@@ -20,8 +22,9 @@ bool GoesOnWithoutTheLost(const Config& config);
 // Whether fewer than LeastNodes wait for others to come in: --on-failure=wait.
 bool WaitsForOthers(const Config& config);
 
-// With fewer the run ends, or waits: --min-nodes, by default 1, or all nodes where they wait.
-Rank LeastNodes(const Config& config);
+// With fewer the run ends, or waits: --min-nodes, or all nodes where they wait. None: nobody has
+// said how few may go on (algorithm/membership/quorum.h).
+std::optional<Rank> LeastNodes(const Config& config);
 
 // Whether `train` begins the run again, with all nodes from the last checkpoint, when one is lost:
 // --max-restarts, where the run keeps checkpoints and does not go on without the lost.

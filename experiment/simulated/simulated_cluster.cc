@@ -106,7 +106,7 @@ SimulationOptions SimulatedCluster::options(const Experiment& experiment) const 
   SimulationOptions options = options_;
   options.max_norm = experiment.max_norm();
   if (WaitsForOthers(experiment.config())) {
-    options.least = LeastNodes(experiment.config());
+    options.least = LeastNodes(experiment.config()).value_or(0);
     options.patience = ResolvedDuration(experiment.config().rendezvous_timeout()).count();
   }
   if (experiment.has_rounds()) return options;

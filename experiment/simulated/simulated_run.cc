@@ -16,13 +16,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "algorithm/membership/quorum.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_results.h"
+#include "experiment/core/failure_policy.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/simulated/experiment_vectors.h"
 #include "model/problem/averaged_model.h"
+#include "run/config/config_field.h"
 #include "run/records/event_file.h"
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
@@ -342,15 +345,19 @@ absl::Status SimulatedRun::OnCut(const CutTimes& cut, Vec model) {
 }
 
 absl::Status SimulatedRun::OnDeath(Rank rank, Nanoseconds) {
+  const Config& config = experiment_->config();
   const Rank left = simulation_->living();
+  const Rank lately = simulation_->MostMembers(ResolvedDuration(config.peer_timeout()).count());
+  std::optional<Rank> least = LeastNodes(config);
   // Servers alone are no run.
-  const Rank servers = experiment_->config().nodes() - workers_;
-  const Rank least = std::max(LeastNodes(experiment_->config()), servers + 1);
-  if (left >= least || (left > 0 && WaitsForOthers(experiment_->config())))
+  const Rank servers = config.nodes() - workers_;
+  if (left <= servers) least = std::max(least.value_or(0), servers + 1);
+  if (left >= LeastMembers(least, lately) || (left > 0 && WaitsForOthers(config)))
     return collector_->Lose(rank, BytesSent(rank));
   return WithFailure(absl::AbortedError(absl::StrCat(
-                         "rank ", rank, " is lost; ", left, " of ", experiment_->config().nodes(),
-                         " nodes are left, fewer than --min-nodes=", least)),
+                         "rank ", rank, " is lost; ",
+                         TooFewMembers(left, config.nodes(), least, lately,
+                                       absl::StrCat("--peer-timeout=", config.peer_timeout())))),
                      Failure::kPeerLost);
 }
 

@@ -317,7 +317,8 @@ ControlLine::ControlLine(ControlLineOptions options, SteadyTime now)
       last_pulse_(now),
       connecting_since_(now),
       last_growth_(std::min<int64_t>(options_.largest_growth, 1)),
-      view_(FirstView(options_.world_size)) {}
+      view_(FirstView(options_.world_size)),
+      lately_(options_.world_size) {}
 
 void ControlLine::OnConnecting(SteadyTime now, control::Registration* registration) {
   registration->set_call(++calls_);
@@ -471,6 +472,7 @@ void ControlLine::Obey(const control::Directive& directive) {
       break;
     case control::Directive::kView:
       view_ = ViewOf(directive.view());
+      lately_.OnView(view_.size(), last_heard_.time_since_epoch());
       told_view_ = directive.view();
       called_ = std::max(called_, view_.checkpoint);
       ForgiveNewcomers();
@@ -515,6 +517,7 @@ void ControlLine::ForgiveNewcomers() {
 
 void ControlLine::Join(const control::Joined& joined) {
   view_ = ViewOf(joined.view());
+  lately_ = MembersLately(view_.size());
   told_view_ = joined.view();
   ballot_ = joined.view().ballot();
   for (const auto& settled : joined.settled()) last_growth_ = settled.growth();

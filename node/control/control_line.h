@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "algorithm/membership/members_lately.h"
 #include "algorithm/view.h"
 #include "base/ids.h"
 #include "node/control/control.pb.h"
@@ -126,6 +127,8 @@ class ControlLine {
   // The run has ended so, which an orphaned line has not heard of otherwise. It has not ended well
   // for a node that has not done its part: the others have gone on without it.
   void EndAsFound(const absl::Status& how);
+  // How many members the run has lately had, by the views that have been told.
+  const MembersLately& lately() const { return lately_; }
   // Whose coordinator it is, and where.
   Rank holder() const { return holder_; }
   const std::string& coordinator() const { return coordinator_; }
@@ -218,8 +221,9 @@ class ControlLine {
   bool all_end_ = false;
   std::optional<Round> checkpoint_;  // not taken yet
   Round last_checkpoint_ = 0;
-  Round called_ = 0;                        // likewise of those that rank 0 has named
-  View view_;                               // the last
+  Round called_ = 0;  // likewise of those that rank 0 has named
+  View view_;         // the last
+  MembersLately lately_;
   std::optional<control::View> told_view_;  // likewise, as it was told; absent: the first
   uint32_t ballot_ = 0;
   // What every coordinator is to hear: what this node has said of others, that its program has no

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/membership/quorum.h"
 #include "base/printable.h"
 #include "base/units.h"
 #include "node/control/control_protocol.h"
@@ -60,6 +61,7 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
       vitals_({.peer_timeout = options_.peer_timeout,
                .least_silence = LeastSilence(options_),
                .step_timeout = options_.step_timeout}),
+      lately_(options_.succession ? options_.succession->lately : MembersLately(world_size())),
       gather_until_(now +
                     (options_.succession ? GatheringTime(options_) : options_.rendezvous_timeout)),
       next_missing_notice_(now + kMissingNoticeInterval),
@@ -466,6 +468,7 @@ void Coordinator::TakeOver() {
   limit_final_ = found.limit().final();
   ballot_ = found.ballot();
   agreement_.emplace(found.view(), round_limit_, Awaited(), ballot_);
+  lately_.OnView(found.view().size(), now_.time_since_epoch());
   started_ = now_ - options_.elapsed;
   addresses_ = found.addresses();
   if (found.view().epoch > 0) views_.push_back(found.told());
@@ -492,14 +495,14 @@ void Coordinator::TakeOver() {
     }
   }
   BeginClosing(found.coasts());  // of those who are left
-  const std::string going = absl::StrCat(
-      Self(), " has the role of rank ", options_.succession->lost, " now; ", members_.size(),
-      " of ", world_size(), members_.size() == 1 ? " nodes goes on" : " nodes go on");
-  output_.notices.push_back(going);
+  const std::string taken =
+      absl::StrCat(Self(), " has the role of rank ", options_.succession->lost, " now; ");
   if (Short() && !options_.waits) {
     return Abort(options_.succession->lost, Failure::kPeerLost,
-                 absl::StrCat(going, ", fewer than --min-nodes=", options_.min_nodes));
+                 taken + TooFew(static_cast<Rank>(members_.size())));
   }
+  output_.notices.push_back(absl::StrCat(taken, members_.size(), " of ", world_size(),
+                                         members_.size() == 1 ? " nodes goes on" : " nodes go on"));
   TellDecrees();
   TellIfAllDone();
   for (const auto& [rank, report] : std::exchange(early_, {})) {
@@ -796,6 +799,7 @@ void Coordinator::TellPrepare(const Prepare& prepare) {
 }
 
 void Coordinator::TellView(const View& agreed) {
+  lately_.OnView(agreed.size(), now_.time_since_epoch());
   control::Directive directive;
   control::View& view = *directive.mutable_view();
   view.set_epoch(agreed.epoch);
@@ -1128,13 +1132,20 @@ void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message
         absl::StrCat(message, "; ", TooFew(static_cast<Rank>(members_.size()) - 1)));
 }
 
+Rank Coordinator::LeastMembers() const {
+  if (all_done_told_) return options_.min_nodes.value_or(1);
+  return grapevine::LeastMembers(options_.min_nodes,
+                                 lately_.Most(now_.time_since_epoch(), options_.peer_timeout));
+}
+
 bool Coordinator::EnoughAreLeft() const {
-  return options_.waits || static_cast<Rank>(members_.size()) - 1 >= options_.min_nodes;
+  return options_.waits || static_cast<Rank>(members_.size()) - 1 >= LeastMembers();
 }
 
 std::string Coordinator::TooFew(Rank left) const {
-  return absl::StrCat(left, " of ", world_size(), left == 1 ? " nodes is" : " nodes are",
-                      " left, fewer than --min-nodes=", options_.min_nodes);
+  return TooFewMembers(left, world_size(), options_.min_nodes,
+                       lately_.Most(now_.time_since_epoch(), options_.peer_timeout),
+                       FlagWithTime("--peer-timeout", options_.peer_timeout));
 }
 
 // `message` may be of an accusation, which goes with the culprit.

@@ -64,6 +64,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "algorithm/membership/members_lately.h"
 #include "algorithm/membership/view_agreement.h"
 #include "base/ids.h"
 #include "base/status.h"
@@ -94,13 +95,13 @@ struct CoordinatorOptions {
   // If the run goes on, from where; each node must have its part. Of one that is taken over, what
   // newcomers are to know of that.
   std::optional<control::Resumed> resumed;
-  // Whether the others go on when one is lost, if at least `min_nodes` do.
+  // Whether the others go on when one is lost, if enough are left (algorithm/membership/quorum.h).
   bool resilient = false;
-  Rank min_nodes = 1;  // --min-nodes
+  std::optional<Rank> min_nodes;  // --min-nodes
   // As many may begin, once rendezvous_timeout is over; 0: all must be there.
   Rank begin_nodes = 0;
-  // Whether fewer wait for others to come in, for rendezvous_timeout, instead of ending the run
-  // (--on-failure=wait).
+  // Whether fewer than min_nodes wait for others to come in, for rendezvous_timeout, instead of
+  // ending the run (--on-failure=wait).
   bool waits = false;
   // The ranks from here on are servers, without which the others do not go on; 0: there are none.
   Rank workers = 0;
@@ -352,11 +353,13 @@ class Coordinator {
   // The run ends, or goes on without the culprit.
   void Lose(Rank culprit, Failure failure, const std::string& message);
   void LeaveOut(Rank lost, Failure failure, const std::string& message);
+  // So many members may go on, at least; once all are done, who is lost then has done its part.
+  Rank LeastMembers() const;
   // Whether those who are there without one of them would go on.
   bool EnoughAreLeft() const;
-  bool Short() const { return static_cast<Rank>(members_.size()) < options_.min_nodes; }
+  bool Short() const { return static_cast<Rank>(members_.size()) < LeastMembers(); }
   // With fewer members than this the others wait.
-  Rank Awaited() const { return options_.waits ? options_.min_nodes : 0; }
+  Rank Awaited() const { return options_.waits ? options_.min_nodes.value_or(0) : 0; }
   std::string TooFew(Rank left) const;
   void Abort(Rank culprit, Failure failure, const std::string& message);
   // This coordinator's node goes, and says so to itself alone.
@@ -397,7 +400,8 @@ class Coordinator {
   VitalSigns vitals_;  // of the members
   Tenure tenure_;
   std::optional<ViewAgreement> agreement_;  // while it runs, if there may be other views
-  std::optional<SteadyTime> short_since_;   // fewer than min_nodes, who wait for others
+  MembersLately lately_;
+  std::optional<SteadyTime> short_since_;  // fewer than min_nodes, who wait for others
   uint32_t ballot_ = 0;
   std::optional<Closing> closing_;        // while it runs, if it is open-ended
   std::optional<CheckpointCalls> calls_;  // while it runs, if it keeps checkpoints

@@ -388,6 +388,11 @@ bool GrpcControlClient::OthersGoOn() {
   return line_.others_go_on();
 }
 
+MembersLately GrpcControlClient::Lately() {
+  MutexLock lock(mutex_);
+  return line_.lately();
+}
+
 void GrpcControlClient::OnDirective(const control::Directive& directive) {
   line_.OnDirective(directive, steady_clock::now());
   watch_.Watch({});

@@ -24,6 +24,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "algorithm/membership/members_lately.h"
 #include "base/ids.h"
 #include "node/control/control.pb.h"
 #include "node/control/control_line.h"
@@ -98,6 +99,8 @@ class GrpcControlClient {
   absl::Status AwaitVerdict(control::Failure failure, SteadyTime deadline);
   // ControlLine::others_go_on.
   bool OthersGoOn();
+  // ControlLine::lately.
+  MembersLately Lately();
 
   // After on_orphaned: another has the role, at this address, and Dial makes a channel there; or
   // the run has ended so (ControlLine::EndAsFound); or nobody has it, and the run ends for this

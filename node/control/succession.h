@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithm/membership/members_lately.h"
 #include "algorithm/view.h"
 #include "base/ids.h"
 #include "node/control/control.pb.h"
@@ -30,6 +31,7 @@ struct SuccessionOptions {
   Rank lost = 0;                       // whose node was the coordinator's
   std::vector<std::string> addresses;  // by rank, where their processes listen
   bool open_ended = false;             // the run: its limit moves inwards, once
+  MembersLately lately;                // as the successor's node has heard of views
 };
 
 class Succession {

@@ -206,7 +206,8 @@ bool LaunchPlan::stranded() const {
   Time held_since = kNever;
   for (const Child& child : children_) {
     if (!IsLeft(child)) continue;
-    if (child.held_since == kNever || child.paused_until != kNever) return false;
+    const bool goes_on_in_time = child.paused_until <= After(last_end_, options_.peer_timeout);
+    if (child.held_since == kNever || goes_on_in_time) return false;
     held_since = std::min(held_since, child.held_since);
     ++left;
   }

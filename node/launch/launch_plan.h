@@ -169,7 +169,8 @@ class LaunchPlan {
   // This child may still go on with the run.
   bool IsLeft(const Child& child) const { return !child.ended && (child.in || !child.joined); }
   // Those who are left are all stopped, and have been while others ended: no node is there to miss
-  // them, nor to be missed. Where none has ended since, somebody has stopped all at once, and lets
+  // them, nor to be missed, and none goes on by itself within --peer-timeout of the last end, as
+  // --chaos may say. Where none has ended since, somebody has stopped all at once, and lets
   // them go on; unless it is the last one.
   bool stranded() const;
   absl::Status Stranded(Time now) const;

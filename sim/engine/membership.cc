@@ -14,6 +14,7 @@ Membership::Membership(const Options& options, const NetworkModel* network, SimQ
       network_(network),
       queue_(queue),
       agreement_(FirstView(options.nodes), options.limit, options.least),
+      lately_(options.nodes),
       last_(options.nodes),
       lives_(options.nodes) {}
 
@@ -97,6 +98,7 @@ void Membership::TellDecrees(Nanoseconds now) {
 }
 
 void Membership::TellView(const View& view, Nanoseconds now) {
+  lately_.OnView(view.size(), std::chrono::nanoseconds(now));
   for (const Member member : view.members) {
     Event event = ViewChanged{&view};
     if (view.IsNewcomer(member)) {

@@ -6,6 +6,7 @@
 #ifndef GRAPEVINE_SIM_ENGINE_MEMBERSHIP_H_
 #define GRAPEVINE_SIM_ENGINE_MEMBERSHIP_H_
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -17,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "algorithm/event.h"
+#include "algorithm/membership/members_lately.h"
 #include "algorithm/membership/view_agreement.h"
 #include "algorithm/view.h"
 #include "sim/engine/event_queue.h"
@@ -60,6 +62,10 @@ class Membership {
   std::vector<Member> TakeNewcomers() { return std::exchange(newcomers_, {}); }
 
   const View& view() const { return agreement_.view(); }
+  // The most members of all views that have held within `memory` before now.
+  Member MostMembers(Nanoseconds now, Nanoseconds memory) const {
+    return lately_.Most(std::chrono::nanoseconds(now), std::chrono::nanoseconds(memory));
+  }
   // Nothing more happens: an error where members wait for others, who cannot come.
   absl::Status CheckNobodyWaits() const;
 
@@ -91,6 +97,7 @@ class Membership {
   const NetworkModel* const network_;
   SimQueue* const queue_;
   ViewAgreement agreement_;
+  MembersLately lately_;
   std::optional<Nanoseconds> waiting_since_;  // for others
   std::deque<View> views_;                    // all: events point at them
   std::vector<Nanoseconds> last_;  // delivery to each node: what it is told comes in order

@@ -107,6 +107,10 @@ class Simulation final : private StoreHost, private AlarmClock {
   bool alive(Rank rank) const { return !nodes_[rank].dead; }
   Rank nodes() const { return options_.nodes; }
   Rank living() const { return living_; }
+  // The most members that any view has had that held within `memory` before now.
+  Rank MostMembers(Nanoseconds memory) const {
+    return membership_ ? membership_->MostMembers(now_, memory) : options_.nodes;
+  }
   // The latest that was agreed upon; null where there is none but the first.
   const View* view() const { return membership_ ? &membership_->view() : nullptr; }
   // All nodes go over to another view with the same members, for that checkpoint

@@ -76,7 +76,8 @@ TEST(FailurePolicy, WhoWaitsNeedsAllUnlessFewerAreSaid) {
   EXPECT_TRUE(WaitsForOthers(waits));
   EXPECT_EQ(LeastNodes(waits), 4);
   EXPECT_EQ(LeastNodes(ConfigWith({{"on_failure", "wait"}, {"min_nodes", "3"}})), 3);
-  EXPECT_EQ(LeastNodes(ConfigWith({{"on_failure", "shrink"}})), 1);
+  EXPECT_EQ(LeastNodes(ConfigWith({{"on_failure", "shrink"}})), std::nullopt);
+  EXPECT_EQ(LeastNodes(ConfigWith({{"on_failure", "shrink"}, {"min_nodes", "1"}})), 1);
   EXPECT_FALSE(WaitsForOthers(ConfigWith({{"on_failure", "shrink"}})));
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/status.h"
 #include "experiment/core/experiment.h"
@@ -326,6 +327,54 @@ TEST(ShrinkingRuns, EndWhenFewerAreLeftThanWanted) {
   EXPECT_EQ(FailureOf(ended), Failure::kPeerLost);
   EXPECT_THAT(std::string(ended.message()),
               HasSubstr("rank 5 is lost; 6 of 8 nodes are left, fewer than --min-nodes=7"));
+}
+
+// As real ones (CoordinatorSurvival.FewerThanHalfOfThemGoOnOnlyIfTheUserSaysSo): at once, one after
+// the other within --peer-timeout, and behind a partition.
+TEST(ShrinkingRuns, EndWhenFewerThanHalfAreLeftUnlessTheUserSaysSo) {
+  const ScratchFolder folder;
+  int runs = 0;
+  for (const char* chaos :
+       {"kill:rank=1:at=10ms,kill:rank=2:at=10ms,kill:rank=3:at=10ms,kill:rank=4:at=10ms,"
+        "kill:rank=5:at=10ms",
+        "kill:rank=1:at=10ms,kill:rank=2:at=20ms,kill:rank=3:at=30ms,kill:rank=4:at=40ms,"
+        "kill:rank=5:at=50ms",
+        "partition:ranks=1+2+3+4+5:at=10ms"}) {
+    SCOPED_TRACE(chaos);
+    const auto run = [&](Settings settings) {
+      settings["chaos"] = chaos;
+      return RunMortals(settings, folder.File(std::to_string(++runs)));
+    };
+    const absl::Status ended = run({}).summary.status();
+    EXPECT_EQ(FailureOf(ended), Failure::kPeerLost);
+    EXPECT_THAT(std::string(ended.message()),
+                HasSubstr("rank 5 is lost; 3 of 8 nodes are left, fewer than half of the 8 that "
+                          "were in the run within --peer-timeout=30s; with --min-nodes=3 so few "
+                          "would go on"));
+    const MortalResult told = run({{"min_nodes", "3"}});
+    ASSERT_TRUE(told.summary.ok()) << told.summary.status();
+    EXPECT_EQ(told.living.back(), 3);
+  }
+}
+
+// A view after another, each of half of those before it.
+TEST(ShrinkingRuns, GoDownToOneIfThatTakesLonger) {
+  const ScratchFolder folder;
+  std::vector<std::string> chaos;
+  for (Rank rank = 1; rank < 8; ++rank) {
+    chaos.push_back(absl::StrCat("kill:rank=", rank, ":at=", 150 * rank, "ms"));
+  }
+  const auto run = [&](const std::string& peer_timeout) {
+    return RunMortals({{"rounds", "150"},
+                       {"compute", "10ms"},
+                       {"peer_timeout", peer_timeout},
+                       {"chaos", absl::StrJoin(chaos, ",")}},
+                      folder.File(peer_timeout));
+  };
+  const MortalResult result = run("100ms");
+  ASSERT_TRUE(result.summary.ok()) << result.summary.status();
+  EXPECT_EQ(result.living.back(), 1);
+  EXPECT_FALSE(run("1s").summary.ok());
 }
 
 TEST(ShrinkingRuns, CannotAskForMoreNodesThanThereAreNorWithoutShrinking) {

@@ -143,9 +143,11 @@ TEST(Join, RankZeroComesBackWhileAnotherHasItsRole) {
 
 TEST(Join, WhoComesWhileTheRoleMovesFindsWhoHasIt) {
   const ScratchFolder folder;
-  const Ended run = RunGrapevine(
+  std::vector<std::string> command =
       Learners(folder.File("run"), {"kill:rank=2:at=round:50:back=100ms", "kill:rank=0:at=round:60",
-                                    "kill:rank=1:at=1500ms:back=1s"}));
+                                    "kill:rank=1:at=1500ms:back=1s"});
+  command.push_back("--min-nodes=1");
+  const Ended run = RunGrapevine(command);
   ASSERT_EQ(run.exit_code, 0) << run.output;
   EXPECT_THAT(run.output, ContainsRegex("rank 2 .* comes in from round"));
   EXPECT_EQ(SummaryOf(folder.File("run")).at("rounds"), 4000);

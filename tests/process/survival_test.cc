@@ -140,6 +140,23 @@ TEST(SurvivalOfData, TheLivingLearnFromTheDataOfTheDead) {
 // Four nodes that would go on for long, in their first rounds.
 class SurvivalOfSignals : public ::testing::Test {
  protected:
+  explicit SurvivalOfSignals(const std::vector<std::string>& more = {}) : run_(Command(more)) {}
+
+  std::vector<std::string> Command(const std::vector<std::string>& more) const {
+    std::vector<std::string> command = {"train",
+                                        "-n",
+                                        "4",
+                                        "--model=phantom:1MB",
+                                        "--compute=5ms",
+                                        "--rounds=600",
+                                        "--peer-timeout=1s",
+                                        "--on-failure=shrink",
+                                        "--out",
+                                        folder_.File("run")};
+    command.insert(command.end(), more.begin(), more.end());
+    return command;
+  }
+
   void SetUp() override { ASSERT_TRUE(run_.AwaitOutput("round 3/")) << run_.output(); }
 
   void Signal(int rank, int signal) {
@@ -149,8 +166,7 @@ class SurvivalOfSignals : public ::testing::Test {
   }
 
   ScratchFolder folder_;
-  GrapevineProcess run_{{"train", "-n", "4", "--model=phantom:1MB", "--compute=5ms", "--rounds=600",
-                         "--peer-timeout=1s", "--on-failure=shrink", "--out", folder_.File("run")}};
+  GrapevineProcess run_;
 };
 
 TEST_F(SurvivalOfSignals, ANodeThatIsStoppedIsLeftOut) {
@@ -174,7 +190,37 @@ TEST_F(SurvivalOfSignals, ANodeThatIsToldToEndLeavesAlone) {
   EXPECT_THAT(run_.output(), HasSubstr("3 of 4 nodes go on"));
 }
 
-TEST_F(SurvivalOfSignals, AllButRankZeroMayDie) {
+TEST_F(SurvivalOfSignals, HalfOfThemMayDie) {
+  for (const int rank : {1, 2}) Signal(rank, SIGKILL);
+  EXPECT_EQ(run_.Await(), 0) << run_.output();
+  EXPECT_THAT(run_.output(), HasSubstr("2 of 4 nodes go on"));
+}
+
+TEST_F(SurvivalOfSignals, FewerThanHalfOfThemDoNotGoOnByThemselves) {
+  for (const int rank : {1, 2, 3}) Signal(rank, SIGKILL);
+  EXPECT_EQ(run_.Await(), 6) << run_.output();
+  EXPECT_TRUE(run_.AwaitNobody());
+  EXPECT_THAT(run_.output(), HasSubstr("1 of 4 nodes is left, fewer than half of the 4 that were "
+                                       "in the run within --peer-timeout=1s; with --min-nodes=1 "
+                                       "so few would go on"));
+}
+
+TEST_F(SurvivalOfSignals, NorWithoutRankZero) {
+  for (const int rank : {0, 1, 2}) Signal(rank, SIGKILL);
+  EXPECT_EQ(run_.Await(), 6) << run_.output();
+  EXPECT_TRUE(run_.AwaitNobody());
+  EXPECT_THAT(run_.output(), HasSubstr("has the role of rank 0 now; 1 of 4 nodes is left, fewer "
+                                       "than half of the 4 that were in the run"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("run/summary.json")));
+}
+
+// The user has said how few may go on.
+class SurvivalOfTheLast : public SurvivalOfSignals {
+ protected:
+  SurvivalOfTheLast() : SurvivalOfSignals({"--min-nodes=1"}) {}
+};
+
+TEST_F(SurvivalOfTheLast, AllButRankZeroMayDie) {
   for (const int rank : {1, 2, 3}) Signal(rank, SIGKILL);
   EXPECT_EQ(run_.Await(), 0) << run_.output();
   EXPECT_THAT(run_.output(), HasSubstr("1 of 4 nodes goes on"));
@@ -201,7 +247,7 @@ TEST_F(SurvivalOfSignals, ARankZeroThatIsToldToEndLeavesAlone) {
   EXPECT_THAT(run_.output(), ContainsRegex("has the role of rank 0 now; 3 of 4 nodes go on"));
 }
 
-TEST_F(SurvivalOfSignals, AllButOneMayDieRankZeroFirst) {
+TEST_F(SurvivalOfTheLast, AllButOneMayDieRankZeroFirst) {
   Signal(0, SIGKILL);
   ASSERT_TRUE(run_.AwaitOutput("has the role of rank 0 now")) << run_.output();
   for (const int rank : {1, 3}) Signal(rank, SIGKILL);

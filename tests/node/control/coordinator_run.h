@@ -201,7 +201,7 @@ class CoordinatorRun : public ::testing::Test {
   std::optional<std::chrono::milliseconds> min_peer_timeout_;
   Rank workers_ = 0;
   bool resilient_ = false;
-  Rank min_nodes_ = 1;
+  std::optional<Rank> min_nodes_;
   Rank begin_nodes_ = 0;
   bool waits_ = false;
   bool role_moves_ = false;

@@ -84,18 +84,45 @@ TEST_F(CoordinatorSuccession, WaitsForNobodyWhoseProcessIsGone) {
 }
 
 TEST_F(CoordinatorSuccession, WhoDoesNotComeInTimeIsLostAndToldSo) {
-  for (const Rank rank : {1, 2}) Come(Comes(rank));
+  for (const Rank rank : {1, 2, 3}) Come(Comes(rank));
   const auto beat = [this] {
-    for (const Rank rank : {1, 2}) Beat(rank, 20);
+    for (const Rank rank : {1, 2, 3}) Beat(rank, 20);
   };
   Pass(milliseconds(5900), beat);
   EXPECT_FALSE(runs());
   Pass(milliseconds(200), beat);
   EXPECT_TRUE(runs());
-  EXPECT_THAT(lost_, ElementsAre(0, 3, 4));
-  Come(Comes(3));
-  EXPECT_THAT(Last(3).abort().message(),
-              HasSubstr("the others go on without it: rank 3 did not come to rank 1"));
+  EXPECT_THAT(lost_, ElementsAre(0, 4));
+  Come(Comes(4));
+  EXPECT_THAT(Last(4).abort().message(),
+              HasSubstr("the others go on without it: rank 4 did not come to rank 1"));
+}
+
+TEST_F(CoordinatorSuccession, FewerThanHalfOfThemGoOnOnlyIfTheUserSaysSo) {
+  for (const Rank rank : {1, 2}) Come(Comes(rank));
+  for (const Rank rank : {3, 4}) coordinator_->OnGone(rank, "nobody listens there", now_);
+  Collect();
+  EXPECT_EQ(Class(), Failure::kPeerLost);
+  EXPECT_EQ(Message(),
+            "rank 1 has the role of rank 0 now; 2 of 5 nodes are left, fewer than half of the 5 "
+            "that were in the run within --peer-timeout=4s; with --min-nodes=2 so few would go on");
+}
+
+// Of five, three of whom were lost a moment ago, one after the other.
+TEST_F(CoordinatorSuccession, WhatItsNodeHasHeardOfViewsCounts) {
+  SuccessionOptions succession = SuccessionIn(n_);
+  succession.lately = MembersLately(5);
+  succession.lately.OnView(3, now_.time_since_epoch());
+  now_ += milliseconds(1000);
+  coordinator_.emplace(CoordinatorOptions{.own = RegistrationOf(1, n_),
+                                          .run_id = "run-1",
+                                          .resilient = true,
+                                          .role_moves = true,
+                                          .succession = succession,
+                                          .peer_timeout = milliseconds(4000)},
+                       now_);
+  for (const Rank rank : {1, 2}) Come(KnowsView(Comes(rank), 1, {0, 1, 2}, 1));
+  EXPECT_THAT(Message(), HasSubstr("2 of 5 nodes are left, fewer than half of the 5"));
 }
 
 // Rank 0 has agreed on a view with all, and died before it could tell the last of it.

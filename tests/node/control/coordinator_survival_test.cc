@@ -120,6 +120,82 @@ TEST_F(CoordinatorSurvival, FewerThanTheLeastNumberDoNotGoOn) {
   }
 }
 
+// --min-nodes is not given.
+TEST_F(CoordinatorSurvival, HalfOfThemGoOn) {
+  BeginRunning(4);
+  Die(2);
+  Die(3);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  EXPECT_THAT(lost_, ElementsAre(2, 3));
+  BeginRunning(2);
+  Die(1);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
+TEST_F(CoordinatorSurvival, FewerThanHalfOfThemGoOnOnlyIfTheUserSaysSo) {
+  BeginRunning(4);
+  for (const Rank rank : {1, 2, 3}) Die(rank);
+  EXPECT_THAT(lost_, ElementsAre(1, 2));
+  EXPECT_EQ(Class(), Failure::kPeerLost);
+  EXPECT_THAT(Message(), AllOf(HasSubstr("rank 3 at 10.0.0.4:7000 died"),
+                               HasSubstr("; 1 of 4 nodes is left, fewer than half of the 4 that "
+                                         "were in the run within --peer-timeout=4s; with "
+                                         "--min-nodes=1 so few would go on")));
+  min_nodes_ = 1;
+  BeginRunning(4);
+  for (const Rank rank : {1, 2, 3}) Die(rank);
+  EXPECT_THAT(lost_, ElementsAre(1, 2, 3));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
+// Which are lost at once may be missed one after the other, and agreed upon in between.
+TEST_F(CoordinatorSurvival, TheyAreNotWalkedDownWithinAPeerTimeout) {
+  BeginRunning(4);
+  const auto agree = [&](const std::vector<Rank>& living) {
+    const uint32_t ballot = Last(0).prepare().ballot();
+    for (const Rank rank : living) Promise(rank, ballot, 10);
+    EXPECT_TRUE(Last(0).has_view());
+  };
+  Die(3);
+  agree({0, 1, 2});
+  Pass(milliseconds(1000));
+  Die(2);
+  agree({0, 1});
+  Pass(milliseconds(1000));
+  Die(1);
+  EXPECT_THAT(lost_, ElementsAre(3, 2));
+  EXPECT_THAT(Message(), HasSubstr("1 of 4 nodes is left, fewer than half of the 4 that"));
+}
+
+TEST_F(CoordinatorSurvival, OneAfterTheOtherTheyGoDownToOne) {
+  BeginRunning(4);
+  std::vector<Rank> living = {0, 1, 2, 3};
+  while (living.size() > 1) {
+    Die(living.back());
+    living.pop_back();
+    const uint32_t ballot = Last(0).prepare().ballot();
+    for (const Rank rank : living) Promise(rank, ballot, 10);
+    ASSERT_TRUE(Last(0).has_view());
+    Pass(milliseconds(4100), [&] {
+      for (const Rank rank : living) Beat(rank, 10, {}, now_.time_since_epoch().count());
+    });
+  }
+  EXPECT_THAT(lost_, ElementsAre(3, 2, 1));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
+// However long the others take to agree.
+TEST_F(CoordinatorSurvival, ThoseWhoseLossIsNotAgreedUponCount) {
+  BeginRunning(4);
+  Die(3);
+  Die(2);
+  Pass(milliseconds(9000), [&] {
+    for (const Rank rank : {0, 1}) Beat(rank, 10, {}, now_.time_since_epoch().count());
+  });
+  Die(1);
+  EXPECT_THAT(Message(), HasSubstr("1 of 4 nodes is left, fewer than half of the 4 that"));
+}
+
 TEST_F(CoordinatorSurvival, TheLostOneHearsThatItIsLeftOut) {
   BeginRunning(3);
   const auto others = [&] {

@@ -892,12 +892,23 @@ TEST_F(Stranded, WhileTheLauncherIsStoppedItself) {
 }
 
 TEST_F(Stranded, WhoIsStoppedAtItsOwnWishGoesOn) {
-  plan_.OnPause(0, milliseconds(100000), At(1000));
+  plan_.OnPause(0, milliseconds(40000), At(1000));
   now_ = At(1000);
   EXPECT_EQ(LookUntil(At(1000)), (Signals{{0, SIGSTOP}}));
   Hold({0}, At(1000));
   Lose({1, 2, 3}, At(12000));
-  EXPECT_EQ(LookUntil(At(101000)), (Signals{{0, SIGCONT}}));
+  EXPECT_EQ(LookUntil(At(41000)), (Signals{{0, SIGCONT}}));
+}
+
+TEST_F(Stranded, WhoIsStoppedAtItsOwnWishForTooLongIsGivenUp) {
+  plan_.OnPause(0, milliseconds(3600000), At(1000));
+  now_ = At(1000);
+  EXPECT_EQ(LookUntil(At(1000)), (Signals{{0, SIGSTOP}}));
+  Hold({0}, At(1000));
+  EXPECT_EQ(LookUntil(At(12000)), Signals{});
+  Lose({1, 2, 3}, At(12000));
+  EXPECT_EQ(LookUntil(At(41000)), Signals{});
+  EXPECT_EQ(LookUntil(At(43000)), kGivenUp);
 }
 
 // Whoever comes in its place finds nobody who could take it in.

@@ -67,7 +67,7 @@ std::string Describe(const RunPlan& plan) {
       "seed ", plan.seed, ": ", plan.token ? "with a token, " : "",
       plan.resilient ? "resilient, " : "", plan.role_moves ? "with a store, " : "",
       plan.begin_nodes > 0 ? absl::StrCat("begun by at least ", plan.begin_nodes, ", ") : "",
-      plan.least > 0 ? absl::StrCat("at least ", plan.least, " of them, ") : "", plan.algorithm,
+      plan.least ? absl::StrCat("at least ", *plan.least, " of them, ") : "", plan.algorithm,
       " on ", plan.topology, " of ", plan.nodes, ", window ", plan.window, ", ", plan.rounds,
       " rounds",
       plan.open_ended() ? absl::StrCat(", programs of ", absl::StrJoin(plan.programs, ", "),

@@ -76,7 +76,10 @@ struct RunPlan {
   std::chrono::milliseconds step_timeout{20000};
   bool resilient = false;  // nodes go on without those that are lost; the last round is evaluated
   Rank begin_nodes = 0;    // of those, as many may begin; 0: all
-  Rank least = 0;          // of those, with fewer of whom the others wait for newcomers
+  // Of those, with fewer of whom the run ends, or waits for newcomers; none: as many as it takes
+  // where nobody says so (algorithm/membership/quorum.h).
+  std::optional<Rank> least = 1;
+  bool waits = false;
   // Likewise without rank 0, whose role another takes over: there is a store.
   bool role_moves = false;
   // The run keeps checkpoints, by this time; their parts are nowhere written.

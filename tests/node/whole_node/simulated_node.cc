@@ -229,9 +229,9 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
                          .run_id = "simulated",
                          .round_limit = horizon_.limit(),
                          .resilient = plan().resilient,
-                         .min_nodes = std::max<Rank>(1, plan().least),
+                         .min_nodes = plan().least,
                          .begin_nodes = plan().begin_nodes,
-                         .waits = plan().least > 0,
+                         .waits = plan().waits,
                          .workers = *WorkerCount(plan().algorithm, plan().nodes),
                          .role_moves = plan().role_moves,
                          .succession = std::move(succession),
@@ -492,7 +492,8 @@ void SimulatedNode::GoOnWith(SimulatedStore::Holder holder) {
 void SimulatedNode::TakeRole() {
   fence_ = *world_->store->Take(rank_);
   Say("takes the role");
-  SuccessionOptions succession{.lost = line_->holder(), .open_ended = plan().open_ended()};
+  SuccessionOptions succession{
+      .lost = line_->holder(), .open_ended = plan().open_ended(), .lately = line_->lately()};
   for (Rank rank = 0; rank < plan().nodes; ++rank) {
     succession.addresses.push_back(absl::StrCat("node", rank, ":1"));
   }

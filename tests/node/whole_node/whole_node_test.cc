@@ -698,6 +698,62 @@ TEST(WholeNode, AnotherTakesTheRoleOverWhoeverDiesWhen) {
                ExpectThatAnotherTakesOver);
 }
 
+// Nobody has said how few may go on. Those who are spared all come to the end, or all end together
+// and say what would have let them go on; that, only where more than half may be lost.
+void ExpectThatFewDoNotGoOnByThemselves(const RunPlan& plan, SimulatedRun& run,
+                                        const std::vector<Fault>& faults, Sightings& seen) {
+  ASSERT_TRUE(AllBegin(plan, run));
+  const std::chrono::nanoseconds begun = run.elapsed();
+  std::set<Rank> lost;
+  for (const Fault& fault : faults) {
+    run.RunUntil(begun + fault.at);
+    run.Happen(fault);
+    if (!IsMended(plan, fault)) lost.insert(fault.a);
+  }
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  std::set<std::string> endings;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    if (!lost.contains(rank)) endings.insert(std::string(run.node(rank).ending()->message()));
+  }
+  const bool end_well = endings.contains("");
+  seen.Count("runs that come to the end without some", end_well && !lost.empty());
+  seen.Count("runs of too few", !end_well);
+  if (end_well) {
+    ASSERT_EQ(endings.size(), 1u) << absl::StrJoin(endings, "; ");
+    return;
+  }
+  ASSERT_GT(2 * static_cast<Rank>(lost.size()), plan.nodes) << absl::StrJoin(endings, "; ");
+  for (const std::string& ending : endings) {
+    ASSERT_THAT(ending, HasSubstr("left, fewer than half of the "));
+    ASSERT_THAT(ending, HasSubstr("with --min-nodes="));
+  }
+}
+
+// Larger, so that more than half can be lost.
+RunPlan UnsaidPlan(uint64_t seed) {
+  RunPlan plan = MortalPlan(seed);
+  plan.nodes = std::max<Rank>(plan.nodes, 3);
+  plan.least.reset();
+  return plan;
+}
+
+TEST(WholeNode, FewDoNotGoOnByThemselves) {
+  ForEverySeed(UnsaidPlan, [](const RunPlan& plan, SimulatedRun& run, Sightings& seen) {
+    ExpectThatFewDoNotGoOnByThemselves(plan, run, Befalls(plan), seen);
+  });
+}
+
+TEST(WholeNode, FewDoNotGoOnByThemselvesWithoutRankZero) {
+  ForEverySeed([](uint64_t seed) { return WithStore(UnsaidPlan(seed)); },
+               [](const RunPlan& plan, SimulatedRun& run, Sightings& seen) {
+                 const std::vector<Fault> deaths = DeathsOfAny(plan);
+                 std::vector<Fault> faults = BrokenControl(plan, deaths);
+                 faults.insert(faults.end(), deaths.begin(), deaths.end());
+                 std::ranges::sort(faults, {}, &Fault::at);
+                 ExpectThatFewDoNotGoOnByThemselves(plan, run, faults, seen);
+               });
+}
+
 // Processes are killed, and others come in their places, again and again. Returns whose.
 std::set<Rank> KillAndReturn(const RunPlan& plan, SimulatedRun& run) {
   const std::chrono::nanoseconds begun = run.elapsed();
@@ -822,6 +878,7 @@ TEST(WholeNode, WhoIsToComeIsWaitedFor) {
       [](uint64_t seed) {
         RunPlan plan = ReturningPlan(seed);
         plan.least = seed % 3 == 0 ? std::max<Rank>(2, plan.nodes - 1) : plan.nodes;
+        plan.waits = true;
         return plan;
       },
       ExpectThatAllAreWaitedFor, /*least=*/kSeeds / 3);
