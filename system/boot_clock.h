@@ -24,6 +24,12 @@ struct BootClock {
   }
 };
 
+// The same as a time of std::chrono::steady_clock, for what may be told either: ahead of that by as
+// long as the machine has been suspended, so nothing to wait for.
+inline std::chrono::steady_clock::time_point TimeSinceBoot() {
+  return std::chrono::steady_clock::time_point(BootClock::now().time_since_epoch());
+}
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_SYSTEM_BOOT_CLOCK_H_

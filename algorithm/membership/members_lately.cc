@@ -10,6 +10,10 @@ void MembersLately::OnView(Member members, std::chrono::nanoseconds now) {
   members_ = members;
 }
 
+void MembersLately::Postpone(std::chrono::nanoseconds gap) {
+  for (Past& past : past_) past.until += gap;
+}
+
 Member MembersLately::Most(std::chrono::nanoseconds now, std::chrono::nanoseconds memory) const {
   const auto held =
       std::ranges::find_if(past_, [&](const Past& past) { return now - past.until <= memory; });

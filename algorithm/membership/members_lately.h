@@ -23,6 +23,8 @@ class MembersLately {
 
   // A view with so many is agreed upon, and holds instead of the one before. Time never falls.
   void OnView(Member members, std::chrono::nanoseconds now);
+  // Time in which nobody could be missed, since all stood still, does not count.
+  void Postpone(std::chrono::nanoseconds gap);
   // The most of all views that have held within `memory` before now.
   Member Most(std::chrono::nanoseconds now, std::chrono::nanoseconds memory) const;
 

@@ -314,13 +314,14 @@ ControlLine::ControlLine(ControlLineOptions options, SteadyTime now)
       holder_(options_.holder),
       coordinator_(options_.coordinator),
       last_heard_(now),
-      last_pulse_(now),
+      standstill_(Patience(), now),
       connecting_since_(now),
       last_growth_(std::min<int64_t>(options_.largest_growth, 1)),
       view_(FirstView(options_.world_size)),
       lately_(options_.world_size) {}
 
 void ControlLine::OnConnecting(SteadyTime now, control::Registration* registration) {
+  Look(now);
   registration->set_call(++calls_);
   answered_ = false;
   listens_ = true;
@@ -386,6 +387,7 @@ void ControlLine::SendAgain(control::Report report) {
 
 void ControlLine::OnDirective(const control::Directive& directive, SteadyTime now) {
   if (!listens_) return;
+  Look(now);
   last_heard_ = now;
   answered_ = true;
   broken_.clear();
@@ -560,7 +562,7 @@ std::optional<Round> ControlLine::TakeCut() {
 void ControlLine::OnClosed(std::string_view why, SteadyTime now) {
   // That to a coordinator which is lost is no news.
   if (!roster_ || verdict_ || !listens_) return;
-  (void)Standstill(now);
+  Look(now);
   if (broken_.empty()) {
     broken_ =
         absl::StrCat("its connection broke (", why.empty() ? "closed" : std::string(why), ")");
@@ -582,13 +584,7 @@ void ControlLine::OnGone(std::string_view how) {
 }
 
 bool ControlLine::OnPulse(SteadyTime now) {
-  // If this process itself was stopped, what rank 0 said meanwhile may still be unread.
-  const nanoseconds gap = Standstill(now);
-  last_pulse_ = now;
-  if (gap >= Patience()) {
-    last_heard_ += gap;
-    connecting_since_ += gap;
-  }
+  Look(now);
   if (orphaned_) return true;
   const nanoseconds silence = now - last_heard_;
   if (!roster_) return silence < options_.peer_timeout || !answered_;
@@ -601,10 +597,12 @@ bool ControlLine::OnPulse(SteadyTime now) {
   return false;
 }
 
-nanoseconds ControlLine::Standstill(SteadyTime now) {
-  const nanoseconds gap = now - last_pulse_;
-  if (gap >= 2 * Patience()) doubtful_until_ = now + options_.peer_timeout;
-  return gap;
+void ControlLine::Look(SteadyTime now) {
+  const nanoseconds stood_still = standstill_.Look(now);
+  if (stood_still == nanoseconds(0)) return;
+  last_heard_ = now;
+  connecting_since_ += stood_still;
+  if (stood_still >= 2 * Patience()) doubtful_until_ = now + options_.peer_timeout;
 }
 
 bool ControlLine::Waits(nanoseconds silence, SteadyTime now) {
@@ -633,7 +631,7 @@ void ControlLine::LoseCoordinator(const std::string& how) {
       static_cast<int>(Failure::kPeerLost));
   // The others have left out a node that stood still for so long; it must not come back to another
   // coordinator as if nothing had happened.
-  const bool doubtful = last_pulse_ < doubtful_until_;
+  const bool doubtful = standstill_.last_look() < doubtful_until_;
   if (!options_.role_moves || !roster_ || verdict_ || doubtful) return End(std::move(why));
   orphaned_ = std::move(why);
   listens_ = false;

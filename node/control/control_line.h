@@ -31,6 +31,7 @@
 #include "base/ids.h"
 #include "node/control/control.pb.h"
 #include "node/control/control_protocol.h"
+#include "node/control/standstill.h"
 
 namespace grapevine {
 
@@ -165,8 +166,8 @@ class ControlLine {
   void Obey(const control::Directive& directive);
   // Notes what it says of the connection; false if it has come before, or ends the line.
   bool Take(const control::Directive& directive);
-  // How long this process itself has not come to anything (stopped, or its host asleep).
-  std::chrono::nanoseconds Standstill(SteadyTime now);
+  // This process may itself have stood still.
+  void Look(SteadyTime now);
   // How long nothing may come over a connection: half of what rank 0 may lose this node by.
   std::chrono::nanoseconds Patience() const {
     return std::min(options_.peer_timeout, options_.min_peer_timeout) / 2;
@@ -198,7 +199,7 @@ class ControlLine {
   bool others_go_on_ = false;
   bool listens_ = true;  // to what comes over a connection; not to what a lost one still brings
   SteadyTime last_heard_;
-  SteadyTime last_pulse_;
+  Standstill standstill_;
   // Until when others may have lost this node, since it stood still for as long as they wait.
   SteadyTime doubtful_until_;
   bool answered_ = false;

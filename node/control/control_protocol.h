@@ -18,7 +18,8 @@
 
 namespace grapevine {
 
-// The time that rank 0 and the nodes judge silence and deadlines by; a test makes its own.
+// The time that rank 0 and the nodes judge silence and deadlines by: TimeSinceBoot
+// (system/boot_clock.h), or a test's own.
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 inline constexpr uint32_t kControlProtocolVersion = 12;

@@ -61,6 +61,7 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
       vitals_({.peer_timeout = options_.peer_timeout,
                .least_silence = LeastSilence(options_),
                .step_timeout = options_.step_timeout}),
+      standstill_(LeastSilence(options_) / 2, now),
       lately_(options_.succession ? options_.succession->lately : MembersLately(world_size())),
       gather_until_(now +
                     (options_.succession ? GatheringTime(options_) : options_.rendezvous_timeout)),
@@ -194,17 +195,22 @@ std::string Coordinator::Died(Rank rank, std::string_view how) const {
 }
 
 void Coordinator::OnTenure(bool certain, SteadyTime now) {
-  if (!tenure_.Set(certain, now)) return;
-  for (const auto& [rank, how] : tenure_.TakeGone()) OnGone(rank, how, now);
+  Advance(now);
+  if (tenure_.Set(certain, now)) JudgeKept();
+}
+
+void Coordinator::JudgeKept() {
+  for (const auto& [rank, how] : tenure_.TakeGone()) OnGone(rank, how, now_);
   if (phase_ == Phase::kGathering) BeginIfComplete();
   if (phase_ == Phase::kRunning && agreement_) TellDecrees();
+  if (phase_ == Phase::kRunning) TellIfAllDone();
 }
 
 void Coordinator::OnTick(SteadyTime now) {
   Advance(now);
   CallForCheckpoints();
   if (phase_ == Phase::kGathering) JudgeGathering();
-  if (phase_ == Phase::kRunning) Defers() ? JudgeTenure() : JudgeRunning();
+  if (phase_ == Phase::kRunning) Defers() ? JudgeDeferred() : JudgeRunning();
   CountRefusals();
   if (phase_ != Phase::kGathering && phase_ != Phase::kRunning) return;
   for (auto& [rank, member] : members_) SendBeat(member);
@@ -219,9 +225,38 @@ void Coordinator::JudgeRunning() {
   if (phase_ == Phase::kRunning) JudgeSlow();
 }
 
+void Coordinator::JudgeDeferred() {
+  if (awakening_) JudgeAwakening();
+  if (phase_ == Phase::kRunning && !tenure_.certain()) JudgeTenure();
+}
+
+void Coordinator::JudgeAwakening() {
+  const auto heard = std::ranges::count_if(members_, [this](const auto& entry) {
+    return entry.first != self() && standstill_.IsNews(vitals_.last_heard(entry.first));
+  });
+  std::vector<Rank> gone;
+  for (const auto& [rank, how] : tenure_.gone()) {
+    if (rank != self() && absent_.contains(rank)) gone.push_back(rank);
+  }
+  switch (awakening_->Judge(now_, static_cast<size_t>(heard), gone.size())) {
+    case Awakening::Finding::kOpen:
+      return;
+    case Awakening::Finding::kDeserted:
+      return LoseSelf(Failure::kPeerLost,
+                      absl::StrCat(awakening_->Describe(Self()), "; ",
+                                   FlagWithTime("--peer-timeout", options_.peer_timeout),
+                                   " is how long the others wait, and ", Named(gone),
+                                   gone.size() == 1 ? " has gone" : " have gone", " meanwhile"));
+    case Awakening::Finding::kFollowed:
+      awakening_.reset();
+      return JudgeKept();
+  }
+}
+
 void Coordinator::JudgeTenure() {
-  const bool undecided = tenure_.keeps_any() || !accusations_.empty() || !first_contacts_.empty() ||
-                         vitals_.Silent(now_) || (agreement_ && !agreement_->agreed());
+  const bool undecided = !tenure_.gone().empty() || !accusations_.empty() ||
+                         !first_contacts_.empty() || vitals_.Silent(now_) ||
+                         (agreement_ && !agreement_->agreed());
   const nanoseconds uncertain = tenure_.Uncertain(now_);
   if (!undecided || uncertain < options_.rendezvous_timeout) return;
   LoseSelf(Failure::kPeerLost,
@@ -367,21 +402,32 @@ void Coordinator::TellCalls() {
   TellClosing();
 }
 
-// Rank 0 itself may have been stopped (or a laptop asleep): what the others said meanwhile is still
-// unread, so their silence proves nothing.
 void Coordinator::Advance(SteadyTime now) {
-  const nanoseconds gap = now - now_;
+  const nanoseconds stood_still = standstill_.Look(now);
   now_ = now;
-  if (gap < LeastSilence(options_) / 2) return;
-  vitals_.Postpone(gap);
-  accusations_.Postpone(gap);
-  first_contacts_.Postpone(gap);
-  if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
-    LoseSelf(Failure::kPeerLost, absl::StrCat(Self(), " itself stood still for ", HumanSeconds(gap),
-                                              " (stopped, or its host is overloaded), longer than ",
-                                              FlagWithTime("--peer-timeout", options_.peer_timeout),
-                                              " lets the others wait"));
+  if (stood_still > nanoseconds(0)) Awake(stood_still);
+}
+
+void Coordinator::Awake(nanoseconds stood_still) {
+  vitals_.Postpone(stood_still, now_);
+  accusations_.Postpone(stood_still);
+  first_contacts_.Postpone(stood_still);
+  lately_.Postpone(stood_still);
+  tenure_.Postpone(stood_still);
+  gather_until_ += stood_still;
+  if (short_since_) *short_since_ += stood_still;
+  if (phase_ != Phase::kRunning || members_.size() < 2 ||
+      !Awakening::IsDue(stood_still, options_.peer_timeout)) {
+    return;
   }
+  awakening_.emplace(Awakening::Options{.stood_still = stood_still,
+                                        .peer_timeout = options_.peer_timeout,
+                                        .others = members_.size() - 1,
+                                        .resilient = options_.resilient},
+                     now_);
+  output_.notices.push_back(absl::StrCat(awakening_->Describe(Self()), "; for the others ",
+                                         FlagWithTime("--peer-timeout", options_.peer_timeout),
+                                         " begins anew"));
 }
 
 void Coordinator::CallForCheckpoints() {
@@ -744,7 +790,7 @@ void Coordinator::OnDone(Rank rank, Round limit) {
 }
 
 void Coordinator::TellIfAllDone() {
-  if (!AllDone() || std::exchange(all_done_told_, true)) return;
+  if (awakening_ || !AllDone() || std::exchange(all_done_told_, true)) return;
   vitals_.OnMove(self(), now_);  // the results are to be written
   output_.all_done = true;
 }
@@ -1119,7 +1165,7 @@ void Coordinator::JudgeShortage() {
 
 void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message) {
   if (culprit == self()) return LoseSelf(failure, message);
-  if (Defers()) return;  // one that fails leaves, and OnGone keeps that
+  if (options_.resilient && Defers()) return;  // one that fails leaves, and OnGone keeps that
   if (!options_.resilient) return Abort(culprit, failure, message);
   if (IsServer(culprit)) {
     return Abort(

@@ -32,6 +32,10 @@
 // not certain: nobody is left out, no view is agreed upon, no run begins. If something has to be
 // decided and the role does not become certain again in time, this node goes.
 //
+// A coordinator that stood still itself (standstill.h), as when all of a run's hosts were frozen,
+// gives everybody a deadline anew. If that was for so long that the others may have lost it, it
+// judges nobody before it knows whether they still follow it (awakening.h).
+//
 // Where the run keeps checkpoints, a node that is told to end may ask for one first: the run then
 // ends with the next one that is complete, or earlier for any other reason.
 //
@@ -69,6 +73,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "node/control/accusations.h"
+#include "node/control/awakening.h"
 #include "node/control/budget_desk.h"
 #include "node/control/closing.h"
 #include "node/control/control.pb.h"
@@ -76,6 +81,7 @@
 #include "node/control/coordinated_checkpoints.h"
 #include "node/control/first_contacts.h"
 #include "node/control/notice_throttle.h"
+#include "node/control/standstill.h"
 #include "node/control/succession.h"
 #include "node/control/tenure.h"
 #include "node/control/vital_signs.h"
@@ -242,6 +248,8 @@ class Coordinator {
   };
 
   void Advance(SteadyTime now);
+  // This process did nothing for so long, until now.
+  void Awake(std::chrono::nanoseconds stood_still);
   // A process that wants to come into a run that is under way.
   void Consider(SessionId session, const control::Registration& registration);
   static bool ComesAnew(const control::Registration& registration) {
@@ -336,8 +344,12 @@ class Coordinator {
   void JudgeGathering();
   void JudgeRunning();
   // While what has happened to others cannot be judged: how long that may last.
+  void JudgeDeferred();
+  void JudgeAwakening();
   void JudgeTenure();
-  bool Defers() const { return options_.resilient && !tenure_.certain(); }
+  bool Defers() const { return awakening_ || (options_.resilient && !tenure_.certain()); }
+  // What has happened meanwhile.
+  void JudgeKept();
   void JudgeSilence();
   void JudgeBacklog();
   void JudgeFirstContacts();
@@ -399,6 +411,8 @@ class Coordinator {
   FirstContacts first_contacts_;
   VitalSigns vitals_;  // of the members
   Tenure tenure_;
+  Standstill standstill_;
+  std::optional<Awakening> awakening_;      // while it is not known whether the others follow
   std::optional<ViewAgreement> agreement_;  // while it runs, if there may be other views
   MembersLately lately_;
   std::optional<SteadyTime> short_since_;  // fewer than min_nodes, who wait for others
@@ -414,7 +428,7 @@ class Coordinator {
   bool resigned_ = false;
   bool limit_final_ = false;
   bool all_done_told_ = false;
-  const SteadyTime gather_until_;
+  SteadyTime gather_until_;
   SteadyTime next_missing_notice_;
   SteadyTime now_;
   Output output_;

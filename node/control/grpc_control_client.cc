@@ -12,11 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "node/control/control_protocol.h"
+#include "system/boot_clock.h"
 
 namespace grapevine {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
 // Waits end by a notification; the deadline only bounds a lost one.
@@ -181,7 +183,7 @@ GrpcControlClient::GrpcControlClient(std::shared_ptr<grpc::Channel> channel,
       coordinator_(options.coordinator),
       token_(std::move(token)),
       dial_(std::move(dial)),
-      line_(With(std::move(options), dial_ != nullptr), steady_clock::now()),
+      line_(With(std::move(options), dial_ != nullptr), TimeSinceBoot()),
       watch_([this](Rank rank) { OnPortClosed(rank); }),
       pulser_([this] { Pulse(); }) {}
 
@@ -254,23 +256,23 @@ void GrpcControlClient::Connect() {
   std::deque<control::Report> first(1);
   control::Registration& registration = *first[0].mutable_registration();
   registration = registration_;
-  line_.OnConnecting(steady_clock::now(), &registration);
+  line_.OnConnecting(TimeSinceBoot(), &registration);
   if (token_.given()) Prove(token_, &registration);
   first.insert(first.end(), line_.unacknowledged().begin(), line_.unacknowledged().end());
   // What is left of a broken channel would only be waited for.
   std::shared_ptr<grpc::Channel> channel = line_.roster() ? dial_() : channel_;
-  if (channel == nullptr) return line_.OnClosed("no channel can be made", steady_clock::now());
+  if (channel == nullptr) return line_.OnClosed("no channel can be made", TimeSinceBoot());
   stream_ = std::make_unique<Stream>(*this, std::move(channel), std::move(first));
 }
 
-std::optional<SteadyTime> GrpcControlClient::MayConnectAt() const {
+nanoseconds GrpcControlClient::UntilConnect() const {
   const bool ends = stream_ != nullptr && !stream_->done();
-  return ends ? std::nullopt : line_.reconnect_at();
+  if (ends || line_.verdict() || !line_.reconnect_at()) return nanoseconds::max();
+  return *line_.reconnect_at() - TimeSinceBoot();
 }
 
-void GrpcControlClient::Reconnect(SteadyTime now) {
-  if (line_.verdict() || !MayConnectAt() || now < *MayConnectAt()) return;
-  Connect();
+void GrpcControlClient::Reconnect() {
+  if (UntilConnect() <= nanoseconds(0)) Connect();
 }
 
 grpc::Status GrpcControlClient::Attempt(SteadyTime deadline) {
@@ -394,14 +396,14 @@ MembersLately GrpcControlClient::Lately() {
 }
 
 void GrpcControlClient::OnDirective(const control::Directive& directive) {
-  line_.OnDirective(directive, steady_clock::now());
+  line_.OnDirective(directive, TimeSinceBoot());
   watch_.Watch({});
   OnChange();
 }
 
 void GrpcControlClient::OnStreamDone(const grpc::Status& status) {
   if (!stopped_) {
-    line_.OnClosed(status.ok() ? "closed" : status.error_message(), steady_clock::now());
+    line_.OnClosed(status.ok() ? "closed" : status.error_message(), TimeSinceBoot());
     if (line_.interrupted()) watch_.Watch({{line_.holder(), line_.coordinator()}});
   }
   OnChange();
@@ -416,7 +418,7 @@ void GrpcControlClient::OnPortClosed(Rank rank) {
 
 void GrpcControlClient::Adopt(Rank holder, const std::string& address) {
   MutexLock lock(mutex_);
-  line_.Adopt(holder, address, steady_clock::now());
+  line_.Adopt(holder, address, TimeSinceBoot());
   orphan_told_ = false;
   OnChange();
 }
@@ -445,16 +447,16 @@ void GrpcControlClient::Pulse() {
   while (!stopped_) {
     if (Deliver()) continue;
     const SteadyTime now = steady_clock::now();
-    Reconnect(now);
+    Reconnect();
     if (now >= next) {
       next = now + line_.pulse();
-      const bool alive = line_.OnPulse(now);
+      const bool alive = line_.OnPulse(TimeSinceBoot());
       if (!alive && stream_ != nullptr) stream_->Cancel();
       OnChange();
       SendSteps();
       Beat();
     }
-    changed_.WaitUntil(mutex_, std::min(next, MayConnectAt().value_or(next)));
+    changed_.WaitUntil(mutex_, now + std::min(next - now, UntilConnect()));
   }
 }
 

@@ -118,10 +118,11 @@ class GrpcControlClient {
 
   // Begins a connection.
   void Connect() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // When the next one may begin: the one before, to a coordinator that is lost, must have ended.
-  std::optional<SteadyTime> MayConnectAt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How long until the next one may begin; for ever, where the one before, to a coordinator that is
+  // lost, has not ended.
+  std::chrono::nanoseconds UntilConnect() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Once joined: begins the next one, if that is due.
-  void Reconnect(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Reconnect() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnPortClosed(Rank rank);
   absl::Status Enqueue(control::Report report, size_t most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Full(size_t most) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

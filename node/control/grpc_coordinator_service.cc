@@ -11,6 +11,7 @@
 #include "node/control/control_protocol.h"
 #include "node/identity/host_address.h"
 #include "node/server/grpc_credentials.h"
+#include "system/boot_clock.h"
 
 namespace grapevine {
 namespace {
@@ -162,7 +163,7 @@ GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks
       tick_(std::clamp<nanoseconds>(LeastSilence(options) / 8, kMinTick, kMaxTick)),
       max_report_(kMaxReport + kReportPerRank * static_cast<size_t>(options.own.world_size())),
       unproven_(ForStrangers(options)),
-      coordinator_(Judging(std::move(options), token_), steady_clock::now()),
+      coordinator_(Judging(std::move(options), token_), TimeSinceBoot()),
       watch_([this](Rank rank) { OnPortClosed(rank); }),
       ticker_([this] { TickUntilStopped(); }) {}
 
@@ -178,7 +179,7 @@ GrpcCoordinatorService::~GrpcCoordinatorService() {
 
 void GrpcCoordinatorService::OnCertain() {
   MutexLock lock(mutex_);
-  Judge(steady_clock::now());
+  Judge(TimeSinceBoot());
   Flush();
 }
 
@@ -189,7 +190,7 @@ Coordinator& GrpcCoordinatorService::Judge(SteadyTime now) {
 
 void GrpcCoordinatorService::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   MutexLock lock(mutex_);
-  Judge(steady_clock::now()).ExtendRoundLimit(limit, final, growth);
+  Judge(TimeSinceBoot()).ExtendRoundLimit(limit, final, growth);
   Flush();
 }
 
@@ -242,7 +243,7 @@ std::optional<absl::Status> GrpcCoordinatorService::Ended() const {
 Reactor* GrpcCoordinatorService::Admit(grpc::CallbackServerContext* context) {
   MutexLock lock(mutex_);
   const auto [id, displaced] = unproven_.Enter(HostOfConnection(context->peer()));
-  auto* session = new Session(*this, *context, id, steady_clock::now());
+  auto* session = new Session(*this, *context, id, TimeSinceBoot());
   sessions_[id] = session;
   if (displaced) Displace(*sessions_.at(*displaced));
   return session;
@@ -290,7 +291,7 @@ bool GrpcCoordinatorService::OnReport(Session& session) {
   const bool registers = session.report.has_registration();
   if (registers) CompleteAddress(session.peer(), session.report.mutable_registration());
   session.registered = true;
-  const SteadyTime now = steady_clock::now();
+  const SteadyTime now = TimeSinceBoot();
   Judge(now).OnReport(session.id, session.report, now);
   Flush();
   const bool refused = registers && session.ended && !coordinator_.IsMember(session.id);
@@ -305,7 +306,7 @@ bool GrpcCoordinatorService::OnReport(Session& session) {
 
 void GrpcCoordinatorService::OnReadClosed(Session& session) {
   MutexLock lock(mutex_);
-  const SteadyTime now = steady_clock::now();
+  const SteadyTime now = TimeSinceBoot();
   if (session.cancelled()) {
     Judge(now).OnClosed(session.id, "connection lost", now);
   } else {
@@ -317,7 +318,7 @@ void GrpcCoordinatorService::OnReadClosed(Session& session) {
 
 void GrpcCoordinatorService::OnPortClosed(Rank rank) {
   MutexLock lock(mutex_);
-  const SteadyTime now = steady_clock::now();
+  const SteadyTime now = TimeSinceBoot();
   Judge(now).OnGone(rank, PortWatch::kClosed, now);
   Flush();
   changed_.NotifyAll();
@@ -334,13 +335,13 @@ void GrpcCoordinatorService::TickUntilStopped() {
   MutexLock lock(mutex_);
   SteadyTime next = steady_clock::now();
   while (!stopped_) {
-    const SteadyTime now = steady_clock::now();
-    if (now >= next) {
+    if (steady_clock::now() >= next) {
+      const SteadyTime now = TimeSinceBoot();
       Judge(now).OnTick(now);
       Flush();
       CancelOverdue(now);
       ShowStanding(now);
-      next = now + tick_;
+      next = steady_clock::now() + tick_;
     }
     changed_.WaitUntil(mutex_, next);
   }
@@ -383,7 +384,7 @@ void GrpcCoordinatorService::Flush() {
     const auto found = sessions_.find(id);
     if (found == sessions_.end()) continue;
     found->second->ended = true;
-    found->second->patience_until = steady_clock::now() + coordinator_.Patience();
+    found->second->patience_until = TimeSinceBoot() + coordinator_.Patience();
   }
   for (const SessionId id : output.replaced) {
     const auto found = sessions_.find(id);

@@ -46,10 +46,18 @@ class Silence {
     lasted_ += silence;
     longest_[turn_] = std::max(longest_[turn_], silence);
   }
-  // Nobody listened for so long.
-  void Postpone(std::chrono::nanoseconds gap) { last_heard_ += gap; }
+  // Nobody listened for so long, until `now`. The node may have stood still as well, and come back
+  // as much later, or `most` later, as that has lasted.
+  void Postpone(std::chrono::nanoseconds gap, std::chrono::nanoseconds most, SteadyTime now) {
+    last_heard_ += gap;
+    excused_until_ = std::max(excused_until_, now + std::min(gap, most));
+  }
 
   SteadyTime last_heard() const { return last_heard_; }
+  // When it is lost, if it says nothing until then and its silence may last for `limit`.
+  SteadyTime Deadline(std::chrono::nanoseconds limit) const {
+    return std::max(last_heard_ + limit, excused_until_);
+  }
   std::chrono::nanoseconds Limit(std::chrono::nanoseconds least,
                                  std::chrono::nanoseconds most) const {
     if (silences_ < kEnough) return most;
@@ -59,6 +67,7 @@ class Silence {
 
  private:
   SteadyTime last_heard_;
+  SteadyTime excused_until_;
   size_t silences_ = 0;
   std::array<std::chrono::nanoseconds, kTurns> longest_ = {};  // of each turn
   size_t turn_ = 0;                                            // the present one

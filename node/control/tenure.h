@@ -25,10 +25,14 @@ class Tenure {
   bool certain() const { return !uncertain_since_; }
   // How long it has not been; 0 while it is.
   std::chrono::nanoseconds Uncertain(SteadyTime now) const;
+  // This process stood still for so long, in which it could not become certain.
+  void Postpone(std::chrono::nanoseconds gap) {
+    if (uncertain_since_) *uncertain_since_ += gap;
+  }
 
   // This rank's process has gone, `how` being OnGone's of the coordinator.
   void Keep(Rank gone, std::string how) { gone_.insert_or_assign(gone, std::move(how)); }
-  bool keeps_any() const { return !gone_.empty(); }
+  const std::map<Rank, std::string>& gone() const { return gone_; }
   std::map<Rank, std::string> TakeGone() { return std::exchange(gone_, {}); }
 
  private:

@@ -57,8 +57,11 @@ void VitalSigns::Excuse(SteadyTime now) {
   for (auto& [rank, node] : nodes_) node.moved = node.round_since = now;
 }
 
-void VitalSigns::Postpone(nanoseconds gap) {
-  for (auto& [rank, node] : nodes_) node.silence.Postpone(gap);
+void VitalSigns::Postpone(nanoseconds gap, SteadyTime now) {
+  for (auto& [rank, node] : nodes_) {
+    node.silence.Postpone(gap, options_.peer_timeout, now);
+    for (SteadyTime* since : {&node.moved, &node.round_since, &node.waits_since}) *since += gap;
+  }
 }
 
 std::string VitalSigns::SilentFor(Rank rank, SteadyTime now) const {
@@ -100,11 +103,11 @@ nanoseconds VitalSigns::LongestSilence(const Node& node) const {
 
 std::optional<VitalSigns::Finding> VitalSigns::Silent(SteadyTime now) const {
   const auto lost_since = [this](const auto& entry) {
-    return entry.second.silence.last_heard() + LongestSilence(entry.second);
+    return entry.second.silence.Deadline(LongestSilence(entry.second));
   };
   const auto& [rank, node] = *std::ranges::min_element(nodes_, {}, lost_since);
   const nanoseconds limit = LongestSilence(node);
-  if (now - node.silence.last_heard() < limit) return std::nullopt;
+  if (now < node.silence.Deadline(limit)) return std::nullopt;
   const std::string bound =
       limit >= options_.peer_timeout
           ? absl::StrCat(FlagWithTime("--peer-timeout", options_.peer_timeout),

@@ -46,8 +46,8 @@ class VitalSigns {
   void OnMove(Rank rank, SteadyTime now) { nodes_.at(rank).moved = now; }
   // They have waited for what is none of their doing: nobody is stuck or slow before that shows.
   void Excuse(SteadyTime now);
-  // Nobody was listened to for so long.
-  void Postpone(std::chrono::nanoseconds gap);
+  // Nobody was listened to for so long, until `now`, and nobody's time has passed.
+  void Postpone(std::chrono::nanoseconds gap, SteadyTime now);
 
   SteadyTime last_heard(Rank rank) const { return nodes_.at(rank).silence.last_heard(); }
   // "0.3 s".

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/exit_codes.h"
@@ -107,6 +109,36 @@ TEST_F(LossOfProcess, AStoppedRankZeroEndsTheOthers) {
                                   "heard [0-9.]+ s ago"),
                     HasSubstr("--peer-timeout=2s"),
                     ContainsRegex("rank 0 .process [0-9]+. did not end when the others did")));
+}
+
+TEST_F(LossOfProcess, WhoeverStoppedAloneAndFindsTheOthersGoneBlamesItself) {
+  SignalNode(0, SIGSTOP);
+  ASSERT_TRUE(run_.AwaitOutput("is silent: last heard")) << run_.output();
+  SignalNode(0, SIGCONT);
+  ExpectEnd(kPeerLost);
+  EXPECT_THAT(run_.output(),
+              ContainsRegex("\\[0\\] grapevine node: rank 0 itself stood still for [0-9.]+ s .*"
+                            " ranks? .* gone meanwhile"));
+}
+
+// A laptop that sleeps, a virtual machine that is frozen, a container's freezer.
+TEST(StandstillOfAll, ForLongerThanPeersWaitEndsNothing) {
+  const ScratchFolder folder;
+  GrapevineProcess run({"train", "-n", "3", "--model=phantom:1MB", "--compute=5ms", "--rounds=600",
+                        "--peer-timeout=2s", "--on-failure=end", "--out", folder.File("run")});
+  ASSERT_TRUE(run.AwaitOutput("round 3/")) << run.output();
+  const auto signal_all = [&run](int signal) {
+    for (const int rank : {0, 1, 2}) {
+      ASSERT_NE(run.Node(rank), 0);
+      ASSERT_EQ(kill(run.Node(rank), signal), 0);
+    }
+  };
+  signal_all(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::seconds(5));
+  signal_all(SIGCONT);
+  EXPECT_EQ(run.Await(), 0) << run.output();
+  EXPECT_TRUE(run.AwaitNobody());
+  EXPECT_THAT(run.output(), ContainsRegex("rank 0 itself stood still for [0-9.]+ s"));
 }
 
 TEST(LossOfServer, AKilledParameterServerIsNamedByItsWorkers) {

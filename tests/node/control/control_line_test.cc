@@ -171,8 +171,23 @@ TEST_F(ControlLineTest, ASilenceWhileGatheringEndsTheConnectionAlone) {
 
 TEST_F(ControlLineTest, ANodeThatStoodStillItselfDoesNotBlameRankZero) {
   line_.OnDirective(Roster(), now_);
+  Silence(milliseconds(1500));
   now_ += milliseconds(60000);
   EXPECT_TRUE(line_.OnPulse(now_));
+  Silence(milliseconds(3500));  // rank 0 may have stood still as well, and wakes later
+  EXPECT_FALSE(line_.verdict().has_value());
+  Silence(milliseconds(500));
+  EXPECT_TRUE(line_.verdict().has_value());
+}
+
+// What was under way has its time anew as well, whatever comes first.
+TEST_F(ControlLineTest, ANodeThatStoodStillItselfGivesUpAnAttemptInTime) {
+  line_.OnDirective(Roster(), now_);
+  line_.OnClosed("reset", now_);
+  now_ += milliseconds(60000);
+  Connect();
+  EXPECT_TRUE(line_.OnPulse(now_));
+  EXPECT_FALSE(Silence(milliseconds(1000))) << "an attempt has half a second";
   EXPECT_FALSE(line_.verdict().has_value());
 }
 

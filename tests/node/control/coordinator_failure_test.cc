@@ -204,13 +204,5 @@ TEST_F(CoordinatorFailure, AShortStandstillOfRankZeroIsNotOthersSilence) {
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
 }
 
-TEST_F(CoordinatorFailure, ALongStandstillOfRankZeroIsItsOwnFault) {
-  BeginRunning(3);
-  now_ += milliseconds(5000);
-  coordinator_->OnLeft(2, now_);
-  EXPECT_EQ(Class(), Failure::kPeerLost);
-  EXPECT_THAT(Message(), HasSubstr("rank 0 itself stood still for 5.0 s"));
-}
-
 }  // namespace
 }  // namespace grapevine

@@ -498,5 +498,20 @@ TEST_F(OrphanedLine, WhoStoodStillForSoLongDoesNotComeBackToAnother) {
   EXPECT_TRUE(line_.verdict().has_value());
 }
 
+// Though the coordinator is heard meanwhile, which may have stood still as well.
+TEST_F(OrphanedLine, WhoStoodStillForSoLongIsInDoubtForAsLongAsOthersWait) {
+  now_ += milliseconds(4500);
+  line_.OnPulse(now_);
+  control::Directive beat;
+  beat.mutable_beat();
+  for (int i = 0; i < 3; ++i) {
+    now_ += milliseconds(1500);
+    line_.OnDirective(beat, now_);
+    EXPECT_TRUE(line_.OnPulse(now_));
+  }
+  LoseCoordinator();
+  EXPECT_TRUE(line_.orphaned().has_value());
+}
+
 }  // namespace
 }  // namespace grapevine

@@ -59,9 +59,20 @@ TEST(SilenceTest, WhoSaysMuchIsRememberedAsLong) {
 
 TEST(SilenceTest, WhatNobodyListenedToIsNotCounted) {
   Silence silence = Heard(seconds(1), 100);
-  silence.Postpone(seconds(20));
+  silence.Postpone(seconds(20), kMost, silence.last_heard() + seconds(20));
   silence.End(silence.last_heard() + seconds(1));
   EXPECT_EQ(silence.Limit(kLeast, kMost), kLeast);
+}
+
+// Who stood still lets others stand still for as long, but no longer than anybody may.
+TEST(SilenceTest, WhoStoodStillWithTheListenerMayComeBackLater) {
+  Silence silence = Heard(seconds(1), 100);
+  const SteadyTime last = silence.last_heard();
+  EXPECT_EQ(silence.Deadline(kLeast), last + kLeast);
+  silence.Postpone(seconds(2), kMost, last + seconds(3));
+  EXPECT_EQ(silence.Deadline(kLeast), last + seconds(2) + kLeast) << "which is later";
+  silence.Postpone(seconds(100), kMost, last + seconds(200));
+  EXPECT_EQ(silence.Deadline(kLeast), last + seconds(200) + kMost);
 }
 
 TEST(SilenceTest, TheUpperBoundHoldsWhereTheLowerOneIsHigher) {

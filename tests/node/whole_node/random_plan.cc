@@ -210,6 +210,25 @@ std::vector<Fault> BadNetwork(const RunPlan& plan) {
   return cuts;
 }
 
+std::vector<Fault> Standstill(const RunPlan& plan) {
+  Draw draw(~plan.seed + 5);
+  // Who stands still, or goes on, first hears nobody meanwhile.
+  const nanoseconds spread = plan.peer_timeout / 4;
+  const nanoseconds most = plan.rounds * (plan.gradient + plan.latency + plan.jitter);
+  const nanoseconds at = draw.Between(nanoseconds(0), most);
+  const nanoseconds ends = at + draw.Between(5 * plan.peer_timeout / 4, 20 * plan.peer_timeout);
+  std::vector<Fault> faults;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    const nanoseconds begins = at + draw.Between(nanoseconds(0), spread);
+    faults.push_back({.kind = Fault::Kind::kPause,
+                      .at = begins,
+                      .a = rank,
+                      .lasts = ends + draw.Between(nanoseconds(0), spread) - begins});
+  }
+  std::ranges::sort(faults, {}, &Fault::at);
+  return faults;
+}
+
 std::vector<Fault> Returns(const RunPlan& plan) {
   Draw draw(~plan.seed + 3);
   const auto spared = static_cast<Rank>(draw.Between(0, plan.nodes - 1));

@@ -27,6 +27,9 @@ std::vector<Fault> DeathsOfAny(const RunPlan& plan);
 // One that is cut off from two others or more, but not from rank 0, all at about the same time and
 // for good; of a run of four nodes at least.
 std::vector<Fault> BadNetwork(const RunPlan& plan);
+// All nodes stand still for longer than --peer-timeout, as when their hosts are frozen one after
+// the other, and go on again so; at times since all have begun.
+std::vector<Fault> Standstill(const RunPlan& plan);
 // Processes that are killed, of all ranks but one, again and again; `lasts` is how long it takes
 // until another one comes in its place.
 std::vector<Fault> Returns(const RunPlan& plan);

@@ -29,7 +29,7 @@ SimulatedCoordinator::SimulatedCoordinator(CoordinatorOptions options, RunToken 
       tick_(std::clamp<nanoseconds>(LeastSilence(options) / 8, kMinTick, kMaxTick)),
       watch_(network, process_, processes,
              [this](Rank rank) {
-               coordinator_.OnGone(rank, "nobody listens there any more", process_->now());
+               Judge().OnGone(rank, "nobody listens there any more", process_->now());
                Flush();
              }),
       coordinator_(std::move(options), process_->now()) {
@@ -57,24 +57,29 @@ void SimulatedCoordinator::OnMessage(SessionId id, const std::string& bytes) {
                                       absl::UnauthenticatedError("refused"));
   }
   if (report.has_registration()) session.registered = true;
-  coordinator_.OnReport(id, report, process_->now());
+  Judge().OnReport(id, report, process_->now());
   Flush();
 }
 
 void SimulatedCoordinator::OnClosed(SessionId id, const absl::Status& why) {
   if (why.ok()) {
-    coordinator_.OnLeft(id, process_->now());
+    Judge().OnLeft(id, process_->now());
   } else {
-    coordinator_.OnClosed(id, "connection lost", process_->now());
+    Judge().OnClosed(id, "connection lost", process_->now());
   }
   Flush();
   sessions_.at(id).connection->Finish(Connection::End::kCalled, absl::OkStatus());
   sessions_.erase(id);
 }
 
+Coordinator& SimulatedCoordinator::Judge() {
+  coordinator_.OnTenure(sinks_.is_certain(), process_->now());
+  return coordinator_;
+}
+
 void SimulatedCoordinator::ScheduleTick() {
   process_->After(tick_, [this] {
-    coordinator_.OnTick(process_->now());
+    Judge().OnTick(process_->now());
     Flush();
     for (const auto& [id, session] : sessions_) {
       if ((session.registered && !session.ended) || process_->now() < session.patience_until) {
@@ -87,7 +92,7 @@ void SimulatedCoordinator::ScheduleTick() {
 }
 
 void SimulatedCoordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
-  coordinator_.ExtendRoundLimit(limit, final, growth);
+  Judge().ExtendRoundLimit(limit, final, growth);
   Flush();
 }
 

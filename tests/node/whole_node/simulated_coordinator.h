@@ -30,6 +30,7 @@ class SimulatedCoordinator {
     std::function<void(Rank, const control::SavedPart&)> on_part;
     std::function<void(Rank)> on_lost;
     std::function<void(Rank, Round)> on_newcomer;
+    std::function<bool()> is_certain;
   };
 
   // `processes`: by rank, now; they outlive it. Its own is that of the options' own registration.
@@ -54,6 +55,8 @@ class SimulatedCoordinator {
   void OnMessage(SessionId id, const std::string& bytes);
   void OnClosed(SessionId id, const absl::Status& why);
   void ScheduleTick();
+  // The coordinator, which knows of its tenure as it is now.
+  Coordinator& Judge();
   void Flush();
 
   Process* const process_;

@@ -258,7 +258,8 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
                 desk_->OnLost(rank);
                 TakeCheckpoints();
               },
-          .on_newcomer = [this](Rank rank, Round from) { desk_->OnNewcomer(rank, from); }});
+          .on_newcomer = [this](Rank rank, Round from) { desk_->OnNewcomer(rank, from); },
+          .is_certain = [this] { return !plan().role_moves || HasRole(); }});
 }
 
 std::function<bool(Round)> SimulatedNode::Saved() const {
@@ -444,15 +445,15 @@ void SimulatedNode::EndWithCheckpoint(absl::Status why) {
   Tell(std::move(report));
 }
 
+bool SimulatedNode::HasRole() const {
+  const std::optional<SimulatedStore::Holder> holder = world_->store->holder();
+  return holder && holder->fence == fence_;
+}
+
 void SimulatedNode::KeepRole() {
   if (stage_ >= Stage::kLeaving) return;
   if (!world_->store->Keep(fence_)) {
-    // The store had lost sight of it; unless somebody was faster, nothing has happened.
-    const std::optional<int64_t> fence = world_->store->Take(rank_);
-    if (!fence) {
-      return Interrupt(WithFailure(absl::AbortedError("another has the role"), Failure::kPeerLost));
-    }
-    fence_ = *fence;
+    return Interrupt(WithFailure(absl::AbortedError("another has the role"), Failure::kPeerLost));
   }
   process()->After(world_->store->time_to_live() / 3, [this] { KeepRole(); });
 }
@@ -656,7 +657,7 @@ void SimulatedNode::Leave(absl::Status status) {
   status_ = std::move(status);
   stage_ = Stage::kLeaving;
   deadline_ = now() + (coordinator_ ? coordinator_->coordinator().Patience() : milliseconds(0));
-  if (plan().role_moves && coordinator_ && !coordinator_->coordinator().resigned()) {
+  if (coordinator_ && HasRole() && !coordinator_->coordinator().resigned()) {
     world_->store->EndRun(status_);
   }
   if (fence_ > 0) world_->store->Release(fence_);

@@ -147,6 +147,8 @@ class SimulatedNode final : public RunObserver {
 
   // Where the role moves: whoever has it keeps it, or ends.
   void KeepRole();
+  // Whether it has it for certain at this moment.
+  bool HasRole() const;
   // The coordinator is lost: who has the role now, or takes it.
   void SeekCoordinator();
   void GoOnWith(SimulatedStore::Holder holder);

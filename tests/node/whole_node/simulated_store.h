@@ -36,9 +36,9 @@ class SimulatedStore {
     expires_ = time_->now() + time_to_live_;
     return holder_.fence;
   }
-  // False if it is another's, or nobody's.
+  // False if another has had it since; else it is its own, though its lease may have lapsed.
   bool Keep(int64_t fence) {
-    if (!holder() || holder_.fence != fence) return false;
+    if (holder_.fence != fence) return false;
     expires_ = time_->now() + time_to_live_;
     return true;
   }

@@ -385,6 +385,26 @@ bool AllBegin(const RunPlan& plan, SimulatedRun& run) {
   });
 }
 
+// Every node once, at any time once all have begun. Counts those that have not ended before.
+void LetAllStandStill(const RunPlan& plan, SimulatedRun& run, Made* stood_still) {
+  ASSERT_TRUE(AllBegin(plan, run));
+  const std::chrono::nanoseconds begun = run.elapsed();
+  for (const Fault& fault : Standstill(plan)) {
+    run.RunUntil(begun + fault.at);
+    *stood_still += !run.node(fault.a).ending();
+    run.Happen(fault);
+  }
+}
+
+TEST(WholeNode, ARunThatStandsStillAsAWholeGoesOn) {
+  Made stood_still = 0;
+  ForEverySeed(HealthyPlan, [&stood_still](const RunPlan& plan, SimulatedRun& run) {
+    LetAllStandStill(plan, run, &stood_still);
+    ExpectAHealthyRun(plan, run);
+  });
+  EXPECT_GT(stood_still, 0);
+}
+
 // At any time once all have begun, and without any other checkpoint.
 void ExpectAnEndWithACheckpoint(const RunPlan& plan, SimulatedRun& run, Sightings& seen) {
   ASSERT_TRUE(AllBegin(plan, run));
@@ -752,6 +772,24 @@ TEST(WholeNode, FewDoNotGoOnByThemselvesWithoutRankZero) {
                  std::ranges::sort(faults, {}, &Fault::at);
                  ExpectThatFewDoNotGoOnByThemselves(plan, run, faults, seen);
                });
+}
+
+// Its lease has lapsed meanwhile, and nobody takes the role.
+TEST(WholeNode, ARunThatStandsStillAsAWholeKeepsItsNodesAndTheRoleItsHolder) {
+  Made stood_still = 0;
+  ForEverySeed([](uint64_t seed) { return WithStore(MortalPlan(seed)); },
+               [&stood_still](const RunPlan& plan, SimulatedRun& run) {
+                 LetAllStandStill(plan, run, &stood_still);
+                 ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+                 for (Rank rank = 0; rank < plan.nodes; ++rank) {
+                   SCOPED_TRACE(absl::StrCat("rank ", rank));
+                   ASSERT_EQ(*run.node(rank).ending(), absl::OkStatus());
+                   ASSERT_EQ(run.node(rank).round(), run.node(0).round());
+                   ASSERT_EQ(run.node(rank).coordinates(), rank == 0);
+                 }
+                 ASSERT_GE(run.node(0).round(), LeastRounds(plan));
+               });
+  EXPECT_GT(stood_still, 0);
 }
 
 // Processes are killed, and others come in their places, again and again. Returns whose.

@@ -1,0 +1,45 @@
+// Notices that this process itself stood still: it was stopped, its host was frozen or asleep, or
+// too busy for it. What others have said meanwhile is unread, and they may have stood still with
+// it, so that their silence proves nothing: whoever judges by silence gives them a deadline anew.
+//
+// Thread-compatible. Time is passed in, of a clock that goes on while the machine is suspended
+// (TimeSinceBoot).
+#ifndef GRAPEVINE_NODE_CONTROL_STANDSTILL_H_
+#define GRAPEVINE_NODE_CONTROL_STANDSTILL_H_
+
+#include <algorithm>
+#include <chrono>
+
+#include "node/control/control_protocol.h"
+
+namespace grapevine {
+
+class Standstill {
+ public:
+  // Looks are a fraction of `bound` apart: where so much lies between two, nothing was done.
+  Standstill(std::chrono::nanoseconds bound, SteadyTime now) : bound_(bound), last_look_(now) {}
+
+  // How long nothing was done before this look; 0: it comes in time.
+  std::chrono::nanoseconds Look(SteadyTime now) {
+    const std::chrono::nanoseconds gap = now - last_look_;
+    last_look_ = now;
+    if (gap < bound_) return std::chrono::nanoseconds(0);
+    awoke_ = now;
+    return gap;
+  }
+  SteadyTime last_look() const { return last_look_; }
+  // Whether what was heard then was said since this process goes on, and not merely read.
+  bool IsNews(SteadyTime heard) const { return heard >= awoke_ + std::min(kReading, bound_ / 2); }
+
+ private:
+  // In which all is read that has come while nothing was done.
+  static constexpr std::chrono::nanoseconds kReading = std::chrono::seconds(1);
+
+  const std::chrono::nanoseconds bound_;
+  SteadyTime last_look_;
+  SteadyTime awoke_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_CONTROL_STANDSTILL_H_
