@@ -59,6 +59,14 @@ TEST(MembersLately, AViewIsRememberedForAsLongAsItIsSaid) {
   EXPECT_EQ(members.Most(seconds(41), kMemory), 5);
 }
 
+TEST(MembersLately, AreRememberedForLongerWhereAllStoodStillMeanwhile) {
+  MembersLately members(8);
+  members.OnView(5, seconds(10));
+  members.Postpone(seconds(1000));
+  EXPECT_EQ(members.Most(seconds(1040), kMemory), 8);
+  EXPECT_EQ(members.Most(seconds(1041), kMemory), 5);
+}
+
 // Whatever is agreed upon in between.
 TEST(MembersLately, CannotBeWalkedDownWithinTheirMemory) {
   MembersLately members(8);
