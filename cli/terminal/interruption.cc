@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
@@ -30,7 +31,9 @@ absl::Status InterruptionStatus(int signal) {
 }
 
 bool TellsOfInterruption(std::string_view line) {
-  return line.ends_with(kInterrupted) || line.ends_with(kTerminated) || line.ends_with(kHungUp);
+  return std::ranges::any_of(
+      std::array<std::string_view, 3>{kInterrupted, kTerminated, kHungUp},
+      [line](std::string_view words) { return line.find(words) != line.npos; });
 }
 
 absl::StatusOr<std::unique_ptr<Interruption>> Interruption::Watch(Call interrupt,

@@ -69,8 +69,8 @@ class Interruption {
   std::thread thread_;
 };
 
-// Whether a line of a node's output only says that it, or another node, was told
-// to end.
+// Whether a line of a node's output only says that it, or another node, was told to end, and what
+// follows from that.
 bool TellsOfInterruption(std::string_view line);
 
 }  // namespace grapevine

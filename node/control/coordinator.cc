@@ -750,9 +750,12 @@ std::string Coordinator::InTheNameOf(Rank reporter, const std::string& message) 
 
 void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   const std::string message = Printable(failure.message(), kMaxWords);
-  // It may come again.
+  // Whoever leaves is no member when the last one comes, though its connection closes later. It may
+  // come again.
   if (phase_ == Phase::kGathering) {
     absences_[reporter] = absl::StrCat("left: ", InTheNameOf(reporter, message));
+    Detach(members_.at(reporter));
+    return Erase(reporter);
   }
   if (phase_ != Phase::kRunning) return;
   const bool known = failure.culprit() >= 0 && failure.culprit() < world_size();

@@ -251,6 +251,18 @@ TEST_F(CoordinatorGathering, AMemberThatSaysWhyItLeavesWhileNodesGatherIsMissedW
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
 }
 
+TEST_F(CoordinatorGathering, AMemberThatSaysThatItLeavesIsNoneWhenTheLastOneComes) {
+  Begin(3);
+  Register(0, RegistrationOf(0, 3));
+  Register(1, RegistrationOf(1, 3));
+  Fail(1, 1, "terminated (SIGTERM)", Failure::kTerminated);
+  Register(2, RegistrationOf(2, 3));
+  coordinator_->OnLeft(1, now_);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kGathering);
+  Register(5, RegistrationOf(1, 3));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
 TEST_F(CoordinatorGathering, AFloodOfRefusalsIsCountedNotListed) {
   BeginRunning(2);
   for (SessionId session = 10; session < 1010; ++session) Register(session, RegistrationOf(1, 2));
