@@ -394,6 +394,7 @@ int grapevine_leave(grapevine_node* node, int64_t timeout_ms, grapevine_error* e
     const std::unique_ptr<grapevine_node> owned(node);
     if (node == nullptr) return absl::OkStatus();
     const std::optional<absl::Status> end = node->node->AwaitEnd(grapevine::In(timeout_ms));
+    grapevine::OutsideNode::Release(std::move(owned->node));
     if (end) return *end;
     return grapevine::WithFailure(
         absl::DeadlineExceededError("the node left the run before that was over"),

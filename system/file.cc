@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status.h"
+#include "system/disk_wait.h"
 #include "system/file_descriptor.h"
 
 namespace grapevine {
@@ -104,6 +105,11 @@ bool MarkAsBeingWritten(int descriptor) {
   return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
+UniqueDescriptor OpenNew(const std::string& path) {
+  const DiskWait wait(path);
+  return UniqueDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(std::string path) {
@@ -111,7 +117,7 @@ absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(std::string path)
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::string temporary = TemporaryName(path);
-    UniqueDescriptor file(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    UniqueDescriptor file = OpenNew(temporary);
     if (!file.open() && errno == EEXIST) continue;
     if (!file.open()) return SystemError(errno, "cannot create", path);
     // Whoever tidies the folder may have come in between.
@@ -137,15 +143,30 @@ AtomicFile::~AtomicFile() {
   if (file_.open()) unlink(temporary_.c_str());
 }
 
+// In pieces, each of which is progress.
 absl::Status AtomicFile::Append(std::string_view bytes) {
-  const int error = WriteAll(file_.get(), bytes);
-  return error == 0 ? absl::OkStatus() : SystemError(error, "cannot write", temporary_);
+  constexpr size_t kPiece = size_t{16} << 20;
+  do {
+    const std::string_view piece = bytes.substr(0, kPiece);
+    const DiskWait wait(path_);
+    const int error = WriteAll(file_.get(), piece);
+    if (error != 0) return SystemError(error, "cannot write", temporary_);
+    bytes.remove_prefix(piece.size());
+  } while (!bytes.empty());
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Flush() {
+  const DiskWait wait(path_);
+  return fsync(file_.get()) == 0 ? absl::OkStatus()
+                                 : SystemError(errno, "cannot flush", temporary_);
 }
 
 // Closed last: until it has its final name, the file is marked as being written.
 absl::Status AtomicFile::Commit(const WriteGuard& guard) {
-  if (fsync(file_.get()) != 0) return SystemError(errno, "cannot flush", temporary_);
+  RETURN_IF_ERROR(Flush());
   RETURN_IF_ERROR(IfPermitted(guard, [this] {
+    const DiskWait wait(path_);
     return rename(temporary_.c_str(), path_.c_str()) == 0
                ? absl::OkStatus()
                : SystemError(errno, "cannot rename to", path_);
@@ -156,7 +177,7 @@ absl::Status AtomicFile::Commit(const WriteGuard& guard) {
 
 // A link is made by the server that has the file system, in one step.
 absl::StatusOr<bool> AtomicFile::CommitAsNew() {
-  if (fsync(file_.get()) != 0) return SystemError(errno, "cannot flush", temporary_);
+  RETURN_IF_ERROR(Flush());
   if (link(temporary_.c_str(), path_.c_str()) != 0) {
     const int error = errno;
     if (MeansNoLinks(error)) {
@@ -176,6 +197,7 @@ absl::StatusOr<bool> AtomicFile::CommitAsNew() {
 }
 
 absl::Status SyncFolder(const std::string& folder) {
+  const DiskWait wait(folder);
   const UniqueDescriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened.open()) return SystemError(errno, "cannot open folder", folder);
   if (fsync(opened.get()) == 0 || MeansNoSyncOfFolders(errno)) return absl::OkStatus();

@@ -72,6 +72,7 @@ class AtomicFile {
 
  private:
   AtomicFile(std::string path, std::string temporary, UniqueDescriptor file);
+  absl::Status Flush();
 
   std::string path_;
   std::string temporary_;

@@ -231,7 +231,11 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   options.on_metrics = progress;
   options.on_standing = progress;
 
-  std::optional<SureEnd> end;  // outlives the run, which it does not wait for
+  // They outlive the run, which they do not wait for.
+  std::optional<SureEnd> end, stalled;
+  options.on_stalled = [&stalled](const absl::Status& why) {
+    stalled.emplace("grapevine node", why);
+  };
   NodeRun run(&experiment, std::move(options));
   ASSIGN_OR_RETURN(std::unique_ptr<Interruption> interruption,
                    Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); },

@@ -22,7 +22,7 @@ class NodeMetricsFile {
  public:
   using Report = std::function<void(control::NodeMetrics)>;
 
-  // `patience`: how long the disk may take for a line. `report` is called on the thread that
+  // `patience`: how long Drain and Sync wait. `report` is called on the thread that
   // writes, in order, and not once this has been destroyed.
   NodeMetricsFile(std::unique_ptr<LineFile> file, std::chrono::nanoseconds patience, Report report);
   // Gives what waits a few seconds; after that a write that does not return is left to its thread,
@@ -31,7 +31,7 @@ class NodeMetricsFile {
 
   // Never waits. `line` has no line break.
   void Add(std::string line, control::NodeMetrics report);
-  // The first error, or that a line has waited for longer than `patience`. Never waits.
+  // The first error. Never waits. (That the disk stalls, DiskWatch says.)
   absl::Status Check() const;
   // Waits until all lines are in the file, and reported, for `patience` at most.
   absl::Status Drain();
@@ -41,7 +41,6 @@ class NodeMetricsFile {
  private:
   class Lines;
 
-  const std::string path_;
   const std::chrono::nanoseconds patience_;
   const std::shared_ptr<Lines> lines_;  // the writing thread's, too
   BackgroundLines writer_;

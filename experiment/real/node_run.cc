@@ -706,6 +706,9 @@ absl::Status NodeRun::OnStart() {
   if (options_.on_begun) options_.on_begun();
   start_ = std::chrono::steady_clock::now();
   telemetry_.Begin(begin_, every_.has_value(), start_);
+  disk_watch_ =
+      std::make_unique<DiskWatch>(options_.run_directory, WritingTime(*experiment_),
+                                  [this](const absl::Status& why) { OnStalledDisk(why); });
   ASSIGN_OR_RETURN(const std::string folder, NodeFolder());
   ASSIGN_OR_RETURN(std::unique_ptr<LineFile> lines, LineFile::Open(MetricsPath(folder)));
   node_metrics_ = std::make_unique<NodeMetricsFile>(
@@ -714,6 +717,14 @@ absl::Status NodeRun::OnStart() {
   if (chaos_)
     RETURN_IF_ERROR(chaos_->Start(options_.run_directory, begin_, elapsed_before_, joined_));
   return recording_->BeginEvents();
+}
+
+// The runner's thread says what it fails with, unless it is the one that the disk keeps. Whoever
+// ends the process hears of it first: what is kept may hold a lock.
+void NodeRun::OnStalledDisk(const absl::Status& why) {
+  options_.on_stalled(why);
+  session_->ReportLoss(options_.rank, why);
+  session_->Interrupt(why);
 }
 
 // What the process before has written until then stays, and all that it has counted.

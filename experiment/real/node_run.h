@@ -23,6 +23,7 @@
 #include "experiment/core/other_nodes.h"
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/core/run_course.h"
+#include "experiment/real/disk_watch.h"
 #include "experiment/real/node_chaos.h"
 #include "experiment/real/node_checkpoints.h"
 #include "experiment/real/node_device.h"
@@ -78,6 +79,9 @@ struct NodeRunOptions {
   std::function<void(const RunMetrics&)> on_metrics;
   // Likewise, about once a second: where the nodes are. Must not wait; empty: nobody looks.
   std::function<void(const RunStanding&)> on_standing = {};
+  // Its disk does not answer: Run may not return before it does. On a thread of the run, at most
+  // once.
+  std::function<void(const absl::Status&)> on_stalled = [](const absl::Status&) {};
 };
 
 class NodeRun final : private RunObserver {
@@ -148,6 +152,7 @@ class NodeRun final : private RunObserver {
   absl::Status ContinueFiles();
   void OnJoined(const std::vector<View>& views, const control::Joined& joined);
   absl::Status OnStart();
+  void OnStalledDisk(const absl::Status& why);
   absl::StatusOr<std::string> NodeFolder();
   absl::StatusOr<std::string> ContinueNodeFolder();
   // Since the run began, also before this process did.
@@ -234,6 +239,7 @@ class NodeRun final : private RunObserver {
   bool interruptible_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status interrupted_ ABSL_GUARDED_BY(mutex_);  // before it was interruptible
 
+  std::unique_ptr<DiskWatch> disk_watch_;       // of the run directory, once the run has begun
   std::unique_ptr<HttpServer> telemetry_port_;  // last: it asks for Figures
 };
 

@@ -29,6 +29,8 @@ namespace grapevine {
 namespace {
 
 constexpr size_t kMaxShown = 100;
+// In which the others hear that a node has failed.
+constexpr std::chrono::seconds kFarewell{8};
 constexpr char kAbandoned[] = "the program that computed its gradients has left the run";
 
 // Readers of a run's directory take one with a simulated network for simulated.
@@ -220,6 +222,19 @@ OutsideNode::~OutsideNode() {
   if (thread_.joinable()) thread_.join();
 }
 
+void OutsideNode::Release(std::unique_ptr<OutsideNode> node) {
+  const auto deadline = std::chrono::steady_clock::now() + kFarewell;
+  MutexLock lock(node->mutex_);
+  if (!node->stalled_) return;
+  while (!node->end_ && std::chrono::steady_clock::now() < deadline) {
+    node->changed_.WaitUntil(node->mutex_, deadline);
+  }
+  static Mutex& mutex = *new Mutex;
+  static auto& stuck = *new std::vector<std::unique_ptr<OutsideNode>>;
+  MutexLock adding(mutex);
+  stuck.push_back(std::move(node));
+}
+
 void OutsideNode::Begin(NodeRunOptions options) {
   rank_ = options.rank;
   options.run_directory = folder_.path();
@@ -231,6 +246,7 @@ void OutsideNode::Begin(NodeRunOptions options) {
     MutexLock lock(mutex_);
     latest_ = metrics;
   };
+  options.on_stalled = [this](const absl::Status& why) { OnStalled(why); };
   options.on_average = [this](const AveragedModel& average) {
     const std::span<const float> model = average.model.span();
     Average copy{average.round, {model.begin(), model.end()}, average.consensus_distance};
@@ -247,6 +263,13 @@ void OutsideNode::Run() {
   if (!how.ok()) desk_->Close(how);
   MutexLock lock(mutex_);
   end_ = how;
+  changed_.NotifyAll();
+}
+
+void OutsideNode::OnStalled(const absl::Status& why) {
+  desk_->Close(why);
+  MutexLock lock(mutex_);
+  stalled_ = why;
   changed_.NotifyAll();
 }
 
@@ -292,10 +315,10 @@ absl::Status OutsideNode::Retire(bool all) {
 
 std::optional<absl::Status> OutsideNode::AwaitEnd(std::chrono::steady_clock::time_point deadline) {
   MutexLock lock(mutex_);
-  while (!end_ && std::chrono::steady_clock::now() < deadline) {
+  while (!end_ && !stalled_ && std::chrono::steady_clock::now() < deadline) {
     changed_.WaitUntil(mutex_, deadline);
   }
-  return end_;
+  return end_ ? end_ : stalled_;
 }
 
 void OutsideNode::Interrupt(absl::Status why) {

@@ -67,8 +67,11 @@ class OutsideNode {
   // Errors are those of `grapevine node`; kUsage for what only a model of Grapevine's own can do.
   static absl::StatusOr<std::unique_ptr<OutsideNode>> Join(
       const std::map<std::string, std::string>& settings, OutsideModel model);
-  // Ends a run that is not over, for the others too.
+  // Ends a run that is not over, for the others too. Waits for its threads.
   ~OutsideNode();
+  // The same, but of one whose disk does not answer: that stays, with its threads, for as long as
+  // the process does.
+  static void Release(std::unique_ptr<OutsideNode> node);
 
   const Experiment& experiment() const { return *experiment_; }
   Rank rank() const { return rank_; }
@@ -115,6 +118,7 @@ class OutsideNode {
               std::unique_ptr<const HttpServer> dashboard);
   void Begin(NodeRunOptions options);
   void Run();
+  void OnStalled(const absl::Status& why);
 
   const std::unique_ptr<Experiment> experiment_;
   const std::unique_ptr<const TemporaryFolder> temporary_;  // of folder_, or none
@@ -126,6 +130,7 @@ class OutsideNode {
   Mutex mutex_;
   Condition changed_;
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> stalled_ ABSL_GUARDED_BY(mutex_);  // by its disk, before that or not
   std::optional<RunMetrics> latest_ ABSL_GUARDED_BY(mutex_);
   std::optional<Average> average_ ABSL_GUARDED_BY(mutex_);
 

@@ -89,7 +89,7 @@ using std::chrono::milliseconds;
 using Time = LaunchPlan::Time;
 
 Time After(Time start, milliseconds wait) {
-  return wait >= LaunchPlan::kNever - start ? LaunchPlan::kNever : start + wait;
+  return start > LaunchPlan::kNever - wait ? LaunchPlan::kNever : start + wait;
 }
 
 }  // namespace

@@ -125,7 +125,9 @@ bool HeldKey::Pause(milliseconds time) {
   return !ending_;
 }
 
-// It counts as lost no later than it is: a time to live after the last question that was answered.
+// It counts as lost no later than it is: a time to live after the last question that was answered,
+// and no earlier than the store says so: one that is busy, or whose disk is full, may answer the
+// next question.
 void HeldKey::Keep(StoreDeadline granted) {
   const milliseconds beat = options_.time_to_live / kBeats;
   StoreDeadline held_until = granted + options_.time_to_live;
@@ -138,7 +140,7 @@ void HeldKey::Keep(StoreDeadline granted) {
       held_until = asked.at + options_.time_to_live;
       held_until_ = asked.by_all_clocks + options_.time_to_live;
       pause = beat;
-    } else if (!absl::IsUnavailable(status) || steady_clock::now() >= held_until) {
+    } else if (absl::IsNotFound(status) || steady_clock::now() >= held_until) {
       held_until_ = BootClock::time_point::min();
       options_.on_lost(status);
       return;

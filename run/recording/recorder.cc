@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "run/recording/recording.h"
+#include "system/disk_wait.h"
 
 namespace grapevine {
 namespace {
@@ -62,6 +63,7 @@ absl::Status RecordingWriter::Flush() {
 
 absl::Status RecordingWriter::Write(const std::string& bytes) {
   if (!status_.ok()) return status_;
+  const DiskWait wait(path_);
   const int error = WriteAll(file_.get(), bytes);
   if (error != 0) status_ = OutputError(absl::StrCat("cannot write ", path_), error);
   return status_;

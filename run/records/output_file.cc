@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "system/disk_wait.h"
 #include "system/file.h"
 
 namespace grapevine {
@@ -68,6 +69,7 @@ absl::Status CheckWritable(const std::string& path) {
 }
 
 absl::Status CreateFolders(const std::string& path) {
+  const DiskWait wait(path);
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return OutputFolderError(error, "create", path);
@@ -129,6 +131,7 @@ absl::Status LineFile::Append(std::string_view line) {
 }
 
 absl::Status LineFile::AppendRecord(std::string_view whole) {
+  const DiskWait wait(path_);
   const off_t start = lseek(descriptor_, 0, SEEK_END);
   size_t done = 0;
   while (done < whole.size()) {
@@ -146,6 +149,7 @@ absl::Status LineFile::AppendRecord(std::string_view whole) {
 }
 
 absl::Status LineFile::Sync() const {
+  const DiskWait wait(path_);
   return fsync(descriptor_) == 0 ? absl::OkStatus() : SystemError(errno, "sync", path_);
 }
 

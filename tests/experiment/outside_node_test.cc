@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -24,6 +25,7 @@
 #include "run/records/metrics.h"
 #include "run/records/run_directory.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/testing/stalled_file.h"
 
 namespace grapevine {
 namespace {
@@ -132,6 +134,37 @@ TEST_F(OutsideNodeTest, GivesTheModelsOfNodesThatComputeThemselves) {
       EXPECT_TRUE(models[rank] == own) << "rank " << rank;
     }
     std::filesystem::remove_all(folder_.File("coordinator"));
+  }
+}
+
+// The program hears of it, and may leave, though a thread of its node never returns.
+TEST_F(OutsideNodeTest, ADiskThatStallsIsToldToTheProgramsOfAll) {
+  Compute(
+      {{"rounds", "1000000"}, {"peer_timeout", "3s"}, {"step_timeout", "4s"}, {"log_every", "1"}});
+  std::filesystem::create_directories(folder_.File("slow/node-1"));
+  const testing::StalledFile stalled(folder_.File("slow/node-1/metrics.jsonl"));
+  const auto step = [this](Rank rank) {
+    SettingsByName settings = SettingsOf(rank);
+    settings["out"] = folder_.File(rank == 1 ? "slow" : absl::StrCat("run-", rank));
+    auto node = OutsideNode::Join(settings, ModelAtStart());
+    if (!node.ok()) return node.status();
+    absl::StatusOr<std::optional<GradientDesk::Task>> task;
+    while ((task = (*node)->Await(InTime())).ok() && *task && !(*task)->over()) {
+      std::ranges::fill((*task)->gradient.span(), 0.0f);
+      if (!(*node)->Deliver(0).ok()) break;
+    }
+    OutsideNode::Release(*std::move(node));
+    return task.status();
+  };
+  std::vector<absl::Status> ends(kOutsiders);
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < kOutsiders; ++rank) {
+    threads.emplace_back([&, rank] { ends[rank] = step(rank); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const absl::Status& end : ends) {
+    EXPECT_EQ(FailureOf(end), Failure::kOutput) << end;
+    EXPECT_THAT(std::string(end.message()), HasSubstr("cannot write to " + stalled.path()));
   }
 }
 

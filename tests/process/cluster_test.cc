@@ -421,6 +421,25 @@ TEST(Cluster, AStalledDiskOfOneNodeEndsTheRunByTheFilesName) {
   EXPECT_THAT(zero.output(), AllOf(HasSubstr("rank 1"), HasSubstr(stalled.path())));
 }
 
+// Its thread that trains is the one that the disk keeps.
+TEST(Cluster, ADiskThatStallsUnderARecordingEndsTheRunByTheFilesName) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  std::filesystem::create_directories(folder.File("slow/node-1"));
+  const StalledFile stalled(folder.File("slow/node-1/events.rec"));
+  const std::vector<std::string> flags = {
+      "--model=softmax",  "--data=synthetic:train=512:test=100",   "--eval-every=1000",
+      "--rounds=1000000", "--record=" + folder.File("events.rec"), "--peer-timeout=3s",
+      "--step-timeout=6s"};
+  GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
+  GrapevineProcess one(Node(1, port, folder.File("slow"), flags));
+  EXPECT_EQ(one.Await(), kOutput) << one.output();
+  EXPECT_THAT(one.output(),
+              HasSubstr("cannot write to " + stalled.path() + ": its disk has taken"));
+  EXPECT_EQ(zero.Await(), kOutput) << zero.output();
+  EXPECT_THAT(zero.output(), AllOf(HasSubstr("rank 1"), HasSubstr(stalled.path())));
+}
+
 TEST(Cluster, OffLoopbackPlainTextMustBeAskedFor) {
   const Ended ended =
       RunGrapevine(Node(0, FreePort(), "unused", With(kShortRun, "--bind=0.0.0.0:0")));

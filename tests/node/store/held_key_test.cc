@@ -2,10 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
 
 #include "node/store/file_store.h"
 #include "node/store/store.h"
@@ -49,7 +54,7 @@ class HeldKeyTest : public ::testing::Test {
   }
 
   const ScratchFolder folder_;
-  const std::shared_ptr<Store> store_ = std::make_shared<FileStore>(folder_.File("disk/store"));
+  std::shared_ptr<Store> store_ = std::make_shared<FileStore>(folder_.File("disk/store"));
   Mutex mutex_;
   Condition changed_;
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
@@ -104,6 +109,63 @@ TEST_F(HeldKeyTest, AHolderWhoseStoreIsAwayIsTold) {
   EXPECT_TRUE(absl::IsUnavailable(why)) << why;
   EXPECT_FALSE(taken->held->IsHeld()) << "as somebody else may have it";
   EXPECT_THAT(why.message(), HasSubstr(folder_.File("disk/store")));
+}
+
+// Too busy for the first questions about its leases.
+class BusyStore final : public Store {
+ public:
+  explicit BusyStore(std::string folder) : store_(std::move(folder)) {}
+  const std::string& name() const override { return store_.name(); }
+  absl::StatusOr<std::optional<StoredValue>> Get(std::string_view key,
+                                                 StoreDeadline deadline) override {
+    return store_.Get(key, deadline);
+  }
+  absl::StatusOr<StoreRevision> Put(std::string_view key, std::string_view value, LeaseId lease,
+                                    StoreDeadline deadline) override {
+    return store_.Put(key, value, lease, deadline);
+  }
+  absl::StatusOr<std::optional<StoreRevision>> CompareAndSwap(std::string_view key,
+                                                              StoreRevision expected,
+                                                              std::string_view value, LeaseId lease,
+                                                              StoreDeadline deadline) override {
+    return store_.CompareAndSwap(key, expected, value, lease, deadline);
+  }
+  absl::StatusOr<bool> Delete(std::string_view key, StoreDeadline deadline) override {
+    return store_.Delete(key, deadline);
+  }
+  absl::StatusOr<LeaseId> Grant(std::chrono::milliseconds time, StoreDeadline deadline) override {
+    return store_.Grant(time, deadline);
+  }
+  absl::Status KeepAlive(LeaseId lease, StoreDeadline deadline) override {
+    if (++questions_ <= 2) return absl::ResourceExhaustedError("too many requests");
+    return store_.KeepAlive(lease, deadline);
+  }
+  absl::Status Revoke(LeaseId lease, StoreDeadline deadline) override {
+    return store_.Revoke(lease, deadline);
+  }
+  absl::StatusOr<std::optional<StoredValue>> AwaitChange(std::string_view key, StoreRevision known,
+                                                         StoreDeadline deadline) override {
+    return store_.AwaitChange(key, known, deadline);
+  }
+  int questions() const { return questions_; }
+
+ private:
+  FileStore store_;
+  std::atomic<int> questions_ = 0;
+};
+
+TEST_F(HeldKeyTest, AHolderWhoseStoreIsBusyAsksAgain) {
+  const auto busy = std::make_shared<BusyStore>(folder_.File("disk/store"));
+  store_ = busy;
+  const auto taken = Take("words");
+  ASSERT_TRUE(taken.ok() && taken->held) << taken.status();
+  const StoreDeadline end = InTime();
+  while (busy->questions() < 6 && steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(taken->held->IsHeld());
+  MutexLock lock(mutex_);
+  EXPECT_EQ(lost_, absl::OkStatus());
 }
 
 TEST_F(HeldKeyTest, WaitingCanBeInterrupted) {
