@@ -44,6 +44,12 @@ inline absl::Status IfPermitted(const WriteGuard& guard,
                                 const std::function<absl::Status()>& change) {
   return guard ? guard(change) : change();
 }
+// Why such a change failed: that this process may not make it any more, rather than what it found
+// of files that others may have changed meanwhile.
+inline absl::Status WhyItFailed(const WriteGuard& guard, const absl::Status& failed) {
+  const absl::Status permitted = IfPermitted(guard, [] { return absl::OkStatus(); });
+  return permitted.ok() ? failed : permitted;
+}
 
 // A file under construction beside its final name: written aside as PATH.tmp.RANDOM, fsynced,
 // renamed. Unless Commit succeeds, nothing is visible at `path` and the temporary file is removed.

@@ -37,7 +37,8 @@ DiskWatch::~DiskWatch() {
 }
 
 bool DiskWatch::Sleep() {
-  const Clock::time_point until = Clock::now() + std::chrono::duration_cast<Clock::duration>(interval_);
+  const Clock::time_point until =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(interval_);
   MutexLock lock(mutex_);
   while (!over_ && Clock::now() < until) changed_.WaitUntil(mutex_, until);
   return !over_;
@@ -54,10 +55,9 @@ void DiskWatch::Loop() {
     waited = pending->number == number ? waited + interval_ : nanoseconds(0);
     number = pending->number;
     if (waited <= patience_) continue;
-    return stalled_(
-        OutputError(absl::StrCat("cannot write to ", pending->path, ": its disk has taken nothing for ",
-                                 HumanSeconds(waited),
-                                 " (half of --step-timeout is how long that may last)")));
+    return stalled_(OutputError(
+        absl::StrCat("cannot write to ", pending->path, ": its disk has taken nothing for ",
+                     HumanSeconds(waited), " (half of --step-timeout is how long that may last)")));
   }
 }
 

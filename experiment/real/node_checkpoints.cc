@@ -192,7 +192,9 @@ std::optional<CheckpointDesk::Complete> CheckpointCompletion::TakeReady() {
 
 void CheckpointCompletion::CompleteReady() {
   while (const std::optional<CheckpointDesk::Complete> ready = TakeReady()) {
-    if (const absl::Status status = Complete(*ready); !status.ok()) return Fail(status);
+    if (const absl::Status status = Complete(*ready); !status.ok()) {
+      return Fail(WhyItFailed(parts_.guard, status));
+    }
     parts_.completed(ready->round);
   }
 }

@@ -358,7 +358,10 @@ absl::Status NodeRun::PrepareCheckpoints() {
       .sync_metrics = [this] { return node_metrics_->Sync(); },
       .report = [this](control::SavedPart part) { return session_->ReportPart(std::move(part)); },
       .written = [this] { runner_->OnStateWritten(); },
-      .failed = [this](const absl::Status& why) { session_->Interrupt(why); }});
+      .failed =
+          [this](const absl::Status& why) {
+            session_->Interrupt(coordinates_ ? WhyItFailed(guard_, why) : why);
+          }});
   return coordinates_ ? PrepareCompletion() : absl::OkStatus();
 }
 

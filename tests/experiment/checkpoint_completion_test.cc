@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,7 +51,11 @@ class CheckpointCompletionTest : public ::testing::Test {
                  .evaluated = [](Round) { return false; }},
         .sync_metrics = [] { return absl::OkStatus(); },
         .completed = [this](Round round) { completed_.push_back(round); },
-        .failed = [this](const absl::Status& why) { failed_ = why; }});
+        .failed = [this](const absl::Status& why) { failed_ = why; },
+        .guard =
+            [this](const std::function<absl::Status()>& change) {
+              return permitted_.ok() ? change() : permitted_;
+            }});
   }
 
   // A node's part, on the disk and as it is reported.
@@ -79,6 +84,7 @@ class CheckpointCompletionTest : public ::testing::Test {
   const std::unique_ptr<Experiment> experiment_ = SmallExperiment();
   std::vector<Round> completed_;
   absl::Status failed_;
+  absl::Status permitted_;                            // whether this process has rank 0's role
   std::unique_ptr<CheckpointCompletion> completion_;  // last: its thread uses the rest
 };
 
@@ -102,6 +108,15 @@ TEST_F(CheckpointCompletionTest, LeavesTheModelOutIfAPartIsAnother) {
   EXPECT_THAT(completed_, ElementsAre(kSaved)) << "the node has its part";
   EXPECT_FALSE(FindCheckpoint(folder_.path())->manifest.has_model());
   EXPECT_FALSE(std::filesystem::exists(Model()));
+}
+
+// Whoever has it now has removed what was incomplete.
+TEST_F(CheckpointCompletionTest, OneThatHasLostItsRoleSaysThatAndNotWhatItFound) {
+  permitted_ = WithFailure(absl::AbortedError("another node has its role"), Failure::kPeerLost);
+  std::filesystem::create_directories(Model());  // where it cannot be written
+  for (Rank rank = 0; rank < kNodes; ++rank) Report(rank, Write(rank));
+  EXPECT_EQ(Drain(), permitted_);
+  EXPECT_EQ(failed_, permitted_);
 }
 
 TEST_F(CheckpointCompletionTest, SaysAtTheEndThatOneFailed) {
