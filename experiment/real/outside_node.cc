@@ -23,13 +23,14 @@
 #include "run/config/config_field.h"
 #include "run/config/config_resolve.h"
 #include "run/records/revision.h"
+#include "system/deadline.h"
 #include "system/file_descriptor.h"
 
 namespace grapevine {
 namespace {
 
 constexpr size_t kMaxShown = 100;
-// In which the others hear that a node has failed.
+// In which the others hear that a node has failed, and its threads end, where its disk lets them.
 constexpr std::chrono::seconds kFarewell{8};
 constexpr char kAbandoned[] = "the program that computed its gradients has left the run";
 
@@ -222,17 +223,16 @@ OutsideNode::~OutsideNode() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool OutsideNode::Stalled() {
+  MutexLock lock(mutex_);
+  return stalled_.has_value();
+}
+
 void OutsideNode::Release(std::unique_ptr<OutsideNode> node) {
-  const auto deadline = std::chrono::steady_clock::now() + kFarewell;
-  MutexLock lock(node->mutex_);
-  if (!node->stalled_) return;
-  while (!node->end_ && std::chrono::steady_clock::now() < deadline) {
-    node->changed_.WaitUntil(node->mutex_, deadline);
-  }
-  static Mutex& mutex = *new Mutex;
-  static auto& stuck = *new std::vector<std::unique_ptr<OutsideNode>>;
-  MutexLock adding(mutex);
-  stuck.push_back(std::move(node));
+  if (!node->Stalled()) return;
+  std::shared_ptr<OutsideNode> kept = std::move(node);
+  BoundedCall().Run([kept = std::move(kept)]() mutable { kept.reset(); },
+                    std::chrono::steady_clock::now() + kFarewell);
 }
 
 void OutsideNode::Begin(NodeRunOptions options) {

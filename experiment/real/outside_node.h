@@ -69,8 +69,8 @@ class OutsideNode {
       const std::map<std::string, std::string>& settings, OutsideModel model);
   // Ends a run that is not over, for the others too. Waits for its threads.
   ~OutsideNode();
-  // The same, but of one whose disk does not answer: that stays, with its threads, for as long as
-  // the process does.
+  // The same, but for a few seconds at most where its disk does not answer: then it is left to a
+  // thread, for as long as that takes.
   static void Release(std::unique_ptr<OutsideNode> node);
 
   const Experiment& experiment() const { return *experiment_; }
@@ -119,6 +119,7 @@ class OutsideNode {
   void Begin(NodeRunOptions options);
   void Run();
   void OnStalled(const absl::Status& why);
+  bool Stalled();
 
   const std::unique_ptr<Experiment> experiment_;
   const std::unique_ptr<const TemporaryFolder> temporary_;  // of folder_, or none
