@@ -148,13 +148,15 @@ TEST_F(OutsideNodeTest, ADiskThatStallsIsToldToTheProgramsOfAll) {
     settings["out"] = folder_.File(rank == 1 ? "slow" : absl::StrCat("run-", rank));
     auto node = OutsideNode::Join(settings, ModelAtStart());
     if (!node.ok()) return node.status();
-    absl::StatusOr<std::optional<GradientDesk::Task>> task;
-    while ((task = (*node)->Await(InTime())).ok() && *task && !(*task)->over()) {
-      std::ranges::fill((*task)->gradient.span(), 0.0f);
-      if (!(*node)->Deliver(0).ok()) break;
+    absl::Status status;
+    while (status.ok()) {
+      const auto task = (*node)->Await(InTime());
+      if (task.ok() && (!*task || (*task)->over())) break;
+      if (task.ok()) std::ranges::fill((*task)->gradient.span(), 0.0f);
+      status = task.ok() ? (*node)->Deliver(0) : task.status();
     }
     OutsideNode::Release(*std::move(node));
-    return task.status();
+    return status;
   };
   std::vector<absl::Status> ends(kOutsiders);
   std::vector<std::thread> threads;
