@@ -1,7 +1,7 @@
 // How many members a run has lately had at once, from the views that were agreed upon.
 //
-// Of those who are lost at the same time, one may be missed earlier than another, and views may be
-// agreed upon in between: so what is left of a run is compared with what it had a while ago.
+// Nodes that are lost at once are missed one after the other, and views may be agreed upon in
+// between: what is left of a run is therefore compared with what it had a while ago.
 //
 // Thread-compatible. Time is passed in, since any moment that stays.
 #ifndef GRAPEVINE_ALGORITHM_MEMBERSHIP_MEMBERS_LATELY_H_

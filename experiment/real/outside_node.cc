@@ -230,8 +230,8 @@ bool OutsideNode::Stalled() {
 
 void OutsideNode::Release(std::unique_ptr<OutsideNode> node) {
   if (!node->Stalled()) return;
-  std::shared_ptr<OutsideNode> kept = std::move(node);
-  BoundedCall().Run([kept = std::move(kept)]() mutable { kept.reset(); },
+  // A call that is over lets go of what it holds, and is waited for until then.
+  BoundedCall().Run([kept = std::shared_ptr<OutsideNode>(std::move(node))] {},
                     std::chrono::steady_clock::now() + kFarewell);
 }
 

@@ -602,6 +602,7 @@ void ControlLine::Look(SteadyTime now) {
   if (stood_still == nanoseconds(0)) return;
   last_heard_ = now;
   connecting_since_ += stood_still;
+  lately_.Postpone(stood_still);
   if (stood_still >= 2 * Patience()) doubtful_until_ = now + options_.peer_timeout;
 }
 

@@ -222,10 +222,10 @@ class ControlLine {
   bool all_end_ = false;
   std::optional<Round> checkpoint_;  // not taken yet
   Round last_checkpoint_ = 0;
-  Round called_ = 0;  // likewise of those that rank 0 has named
-  View view_;         // the last
+  Round called_ = 0;  // the last checkpoint that rank 0 has named
+  View view_;         // the last one told
   MembersLately lately_;
-  std::optional<control::View> told_view_;  // likewise, as it was told; absent: the first
+  std::optional<control::View> told_view_;  // the same view as its message; absent: the first
   uint32_t ballot_ = 0;
   // What every coordinator is to hear: what this node has said of others, that its program has no
   // gradients any more (twice at most), and how good its own model is at the end. And that it is

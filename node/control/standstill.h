@@ -1,6 +1,6 @@
 // Notices that this process itself stood still: it was stopped, its host was frozen or asleep, or
-// too busy for it. What others have said meanwhile is unread, and they may have stood still with
-// it, so that their silence proves nothing: whoever judges by silence gives them a deadline anew.
+// too busy for it. Messages of the others may lie unread then, and the others may have stood still
+// too, so their silence proves nothing: a judge of silence starts everybody's deadline again.
 //
 // Thread-compatible. Time is passed in, of a clock that goes on while the machine is suspended
 // (TimeSinceBoot).

@@ -180,6 +180,35 @@ TEST_F(ControlLineTest, ANodeThatStoodStillItselfDoesNotBlameRankZero) {
   EXPECT_TRUE(line_.verdict().has_value());
 }
 
+TEST(ControlLine, AStandstillMakesNobodyForgetWhoWasLatelyInTheRun) {
+  constexpr milliseconds kPeerTimeout{4000};
+  SteadyTime now{};
+  ControlLine line({.coordinator = "node1:29500",
+                    .peer_timeout = kPeerTimeout,
+                    .world_size = 4,
+                    .rounds = 10,
+                    .changes_views = true},
+                   now);
+  control::Directive roster = Roster();
+  for (const char* other : {"node2:1", "node3:1", "node4:1"}) {
+    roster.mutable_roster()->add_addresses(other);
+  }
+  line.OnDirective(roster, now);
+  control::Directive prepare, two;
+  prepare.mutable_prepare()->set_ballot(1);
+  line.OnDirective(prepare, now);
+  two.mutable_view()->set_epoch(1);
+  two.mutable_view()->set_ballot(1);
+  two.mutable_view()->set_from(5);
+  for (const Member member : {0, 1}) two.mutable_view()->add_members(member);
+  line.OnDirective(two, now);
+  ASSERT_EQ(line.verdict(), std::nullopt) << *line.verdict();
+  ASSERT_EQ(line.lately().Most(std::chrono::hours(1), kPeerTimeout), 2);
+  now += milliseconds(60000);
+  line.OnPulse(now);
+  EXPECT_EQ(line.lately().Most(now.time_since_epoch(), kPeerTimeout), 4);
+}
+
 // What was under way has its time anew as well, whatever comes first.
 TEST_F(ControlLineTest, ANodeThatStoodStillItselfGivesUpAnAttemptInTime) {
   line_.OnDirective(Roster(), now_);

@@ -108,7 +108,7 @@ TEST_F(CoordinatorSuccession, FewerThanHalfOfThemGoOnOnlyIfTheUserSaysSo) {
             "that were in the run within --peer-timeout=4s; with --min-nodes=2 so few would go on");
 }
 
-// Of five, three of whom were lost a moment ago, one after the other.
+// Three of the five nodes were lost a moment ago, one after the other.
 TEST_F(CoordinatorSuccession, WhatItsNodeHasHeardOfViewsCounts) {
   SuccessionOptions succession = SuccessionIn(n_);
   succession.lately = MembersLately(5);

@@ -76,8 +76,8 @@ struct RunPlan {
   std::chrono::milliseconds step_timeout{20000};
   bool resilient = false;  // nodes go on without those that are lost; the last round is evaluated
   Rank begin_nodes = 0;    // of those, as many may begin; 0: all
-  // Of those, with fewer of whom the run ends, or waits for newcomers; none: as many as it takes
-  // where nobody says so (algorithm/membership/quorum.h).
+  // --min-nodes: with fewer nodes the run ends, or waits for newcomers. None: it is not given
+  // (algorithm/membership/quorum.h).
   std::optional<Rank> least = 1;
   bool waits = false;
   // Likewise without rank 0, whose role another takes over: there is a store.
