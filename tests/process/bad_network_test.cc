@@ -18,6 +18,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Six nodes, each on a host of its own, of which all have to do with each other.
 class BadNetwork : public ::testing::Test {
@@ -26,15 +27,17 @@ class BadNetwork : public ::testing::Test {
 
   void SetUp() override {
     if (!hosts_.up()) GTEST_SKIP() << "network namespaces are missing: " << hosts_.output();
+  }
+
+  void Start(const std::string& flags) {
     const std::string program = std::filesystem::canonical("grapevine");
     for (int rank = 0; rank < kHosts; ++rank) {
       nodes_.push_back(
           On(rank, "exec " + program + " node --world-size=6 --insecure --master-addr=node1" +
                        " --rank=" + std::to_string(rank) + " --out=" + folder_.File("run") +
-                       " --topology=complete --on-failure=shrink --peer-timeout=3s --rounds=2000"
-                       " --log-every=50 --model=softmax --data=synthetic:train=512:test=200"));
+                       " --topology=complete --on-failure=shrink --rounds=2000 --log-every=50" +
+                       " --model=softmax --data=synthetic:train=512:test=200 " + flags));
     }
-    ASSERT_TRUE(nodes_[0]->AwaitOutput("round 50/")) << nodes_[0]->output();
   }
 
   std::unique_ptr<GrapevineProcess> On(int rank, const std::string& command) {
@@ -59,12 +62,25 @@ class BadNetwork : public ::testing::Test {
 };
 
 TEST_F(BadNetwork, OfOneHostThatReachesRankZeroCostsThatHostAlone) {
+  Start("--peer-timeout=3s");
+  ASSERT_TRUE(nodes_[0]->AwaitOutput("round 50/")) << nodes_[0]->output();
   Cut(3, {1, 2});
   for (int rank = 0; rank < kHosts; ++rank) {
     EXPECT_EQ(nodes_[rank]->Await(), rank == 3 ? kPeerLost : 0) << nodes_[rank]->output();
   }
   EXPECT_THAT(nodes_[0]->output(),
               AllOf(HasSubstr("5 of 6 nodes go on"), ContainsRegex("lost rank [123]")));
+}
+
+// Nobody is lost who was never there: a run that loses nodes before its first round has not begun.
+TEST_F(BadNetwork, WhereTwoHaveNeverMetIsNoRunAtAll) {
+  Cut(2, {4});
+  Start("--peer-timeout=3s --rendezvous-timeout=8s");
+  for (int rank = 0; rank < kHosts; ++rank) {
+    EXPECT_EQ(nodes_[rank]->Await(), kRendezvous) << nodes_[rank]->output();
+  }
+  EXPECT_THAT(nodes_[0]->output(), AllOf(ContainsRegex("rank [24]"), Not(HasSubstr("finished"))));
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("run/summary.json")));
 }
 
 }  // namespace

@@ -316,6 +316,17 @@ TEST(Cluster, APeerThatCannotBeReachedIsNamedWithItsAddress) {
   ExpectNoRendezvousWithOneOutOfReach("end");
 }
 
+// All of 127.0.0.0/8 is this machine: such hosts are reached at the addresses that were given.
+TEST(Cluster, EveryAddressOfLoopbackIsAHost) {
+  const ScratchFolder folder;
+  std::vector<std::string> train = {"train", "-H", "127.0.0.2:1,127.0.0.3:1",
+                                    "--out=" + folder.File("run"), "--remote-shell=false"};
+  train.insert(train.end(), kShortRun.begin(), kShortRun.end());
+  const Ended run = RunGrapevine(train);
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_TRUE(std::filesystem::exists(folder.File("run/node-1/model.safetensors")));
+}
+
 // Neither goes on alone as if the run had been for one.
 TEST(Cluster, APeerThatHasNeverBeenReachedIsNotLeftOut) {
   ExpectNoRendezvousWithOneOutOfReach("shrink");
