@@ -14,6 +14,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -301,10 +302,25 @@ class FileStore::Folder {
       ASSIGN_OR_RETURN(const bool alive, Alive(lease));
       if (!alive) RETURN_IF_ERROR(Remove(path));
     }
+    RemoveHalfWritten("");
+    RemoveHalfWritten("keys");
+    RemoveHalfWritten("leases");
     return absl::OkStatus();
   }
 
-  // Without what a process that died was writing aside.
+  // What processes that have died were writing aside.
+  void RemoveHalfWritten(const char* inner) const {
+    std::error_code error;
+    for (const fs::directory_entry& entry :
+         fs::directory_iterator(fs::path(path_) / inner, error)) {
+      const fs::path& path = entry.path();
+      if (absl::StrContains(path.filename().string(), ".tmp.")) {
+        AtomicFile::RemoveIfAbandoned(path.string());
+      }
+    }
+  }
+
+  // Without what is being written aside, or was by a process that has died.
   absl::StatusOr<std::vector<fs::path>> Files(const char* inner) const {
     std::error_code error;
     std::vector<fs::path> files;

@@ -192,11 +192,9 @@ absl::Status CompleteCheckpoint(const std::string& run, const std::string& check
 }
 
 absl::Status RemoveCheckpoint(const std::string& checkpoint) {
-  // First: what is left, if we are killed in between, is no checkpoint.
+  // First: what is left, if the machine loses its power in between, is no checkpoint.
   RETURN_IF_ERROR(RemoveManifest(checkpoint));
-  std::error_code error;
-  fs::remove_all(checkpoint, error);
-  return error ? OutputFolderError(error, "remove", checkpoint) : absl::OkStatus();
+  return RemoveCheckpointFiles(checkpoint);
 }
 
 absl::Status RemoveIncompleteCheckpoints(const std::string& run) {

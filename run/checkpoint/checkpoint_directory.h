@@ -56,7 +56,7 @@ absl::StatusOr<CheckpointPart> WriteNodePart(const std::string& checkpoint, Rank
 absl::Status CompleteCheckpoint(const std::string& run, const std::string& checkpoint,
                                 const CheckpointManifest& manifest, const WriteGuard& guard = {});
 
-// Whether it is complete or not.
+// Whether it is complete or not; its folder stays if somebody else has put a file there.
 absl::Status RemoveCheckpoint(const std::string& checkpoint);
 
 // At the end of a run, when nobody writes any more: what was never completed.

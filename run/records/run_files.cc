@@ -91,20 +91,13 @@ absl::Status RemoveFolder(const fs::path& folder, IsOwn is_own) {
   return absl::OkStatus();
 }
 
-// First what makes it valid: what is left, if we are killed in between, is no checkpoint.
-absl::Status RemoveCheckpointFolder(const fs::path& folder) {
-  std::error_code error;
-  if (!fs::is_symlink(folder, error)) RETURN_IF_ERROR(RemoveOne(folder / kManifestFile));
-  return RemoveFolder(folder, IsCheckpoints);
-}
-
 absl::Status RemoveCheckpoints(const fs::path& folder) {
   std::error_code error;
   if (fs::is_directory(folder, error) && !fs::is_symlink(folder, error)) {
     ASSIGN_OR_RETURN(const std::vector<fs::path> entries, EntriesOf(folder.string()));
     for (const fs::path& entry : entries) {
       if (!IsNumbered(entry.filename().string(), kCheckpointPrefix)) continue;
-      RETURN_IF_ERROR(RemoveCheckpointFolder(entry));
+      RETURN_IF_ERROR(RemoveCheckpointFiles(entry.string()));
     }
   }
   return RemoveFolder(folder, [](std::string_view) { return false; });
@@ -130,6 +123,15 @@ absl::Status RemoveRunFiles(const std::string& run) {
 absl::Status RemoveRun(const std::string& run) {
   RETURN_IF_ERROR(RemoveRunFiles(run));
   return RemoveOne(ConfigPath(run));
+}
+
+// First what makes it valid: what is left, if we are killed in between, is no checkpoint.
+absl::Status RemoveCheckpointFiles(const std::string& checkpoint) {
+  std::error_code error;
+  if (!fs::is_symlink(checkpoint, error)) {
+    RETURN_IF_ERROR(RemoveOne(fs::path(checkpoint) / kManifestFile));
+  }
+  return RemoveFolder(checkpoint, IsCheckpoints);
 }
 
 absl::StatusOr<std::vector<std::string>> NodeFilesIn(const std::string& folder) {

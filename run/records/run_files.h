@@ -29,6 +29,9 @@ absl::Status RemoveRunFiles(const std::string& run);
 // And config.textproto, last. The folder stays, and so does the caller's lock of it.
 absl::Status RemoveRun(const std::string& run);
 
+// Those of one checkpoint, complete or not, and its folder if it is empty then.
+absl::Status RemoveCheckpointFiles(const std::string& checkpoint);
+
 // What a node of an earlier run has left in its folder; an empty file does not count.
 absl::StatusOr<std::vector<std::string>> NodeFilesIn(const std::string& folder);
 

@@ -141,6 +141,16 @@ TEST(Checkpoints, OfWhichTheLastTwoAreKept) {
   EXPECT_EQ(FindCheckpoint(run.path())->manifest.round(), 100);
 }
 
+TEST(Checkpoints, AreRemovedWithoutWhatOthersHavePutBesideThem) {
+  const ScratchFolder run;
+  Checkpointed(run.path(), 20);
+  const std::string notes = run.Write("checkpoints/round-20/notes.txt", "the best so far");
+  for (const Round round : {40, 60, 80}) Checkpointed(run.path(), round);
+  EXPECT_THAT(FoldersOf(run.path()), ElementsAre("round-20", "round-60", "round-80"));
+  EXPECT_EQ(testing::FileText(notes), "the best so far");
+  EXPECT_FALSE(FindCheckpoint(CheckpointPath(run.path(), 20)).ok());
+}
+
 TEST(Checkpoints, WithoutAManifestDoNotExist) {
   const ScratchFolder run;
   EXPECT_THAT(std::string(FindCheckpoint(run.path()).status().message()),

@@ -338,20 +338,25 @@ TEST(FileStore, BrokenFilesAreNamed) {
   EXPECT_THAT(error.message(), HasSubstr("store/revision is not of a store"));
 }
 
-// What a process that died has left is in nobody's way.
-TEST(FileStore, LeftoversAreIgnoredAndExpiredFilesRemoved) {
+// What a process that died has left is in nobody's way, and goes; what another writes stays.
+TEST(FileStore, LeftoversAreIgnoredAndRemoved) {
   const ScratchFolder folder;
   FileStore store(folder.File("store"));
   const absl::StatusOr<LeaseId> lease = store.Grant(Store::kMinTimeToLive, InTime());
   const auto put = store.Put("k", "value", *lease, InTime());
   ASSERT_TRUE(put.ok()) << put.status();
-  const std::string half = folder.Write("store/keys/6b.tmp.1", "half");
+  const std::vector<std::string> left = {folder.Write("store/keys/6b.tmp.1", "half"),
+                                         folder.Write("store/leases/1.tmp.2", "half"),
+                                         folder.Write("store/revision.tmp.3", "")};
+  const auto half = AtomicFile::Create(folder.File("store/keys/6c"));
+  ASSERT_TRUE(half.ok()) << half.status();
   const std::string foreign = folder.Write("store/keys/README", "not a key's");
   EXPECT_EQ(store.AwaitChange("k", *put, InTime()).value(), std::nullopt);
   ASSERT_TRUE(store.Grant(Store::kMinTimeToLive, InTime()).ok());
   EXPECT_FALSE(std::filesystem::exists(folder.File("store/keys/6b")));
   EXPECT_FALSE(std::filesystem::exists(folder.File("store/leases/" + std::to_string(*lease))));
-  EXPECT_TRUE(std::filesystem::exists(half));
+  for (const std::string& file : left) EXPECT_FALSE(std::filesystem::exists(file)) << file;
+  EXPECT_TRUE((*half)->Commit().ok()) << "it is still there";
   EXPECT_TRUE(std::filesystem::exists(foreign));
 }
 
