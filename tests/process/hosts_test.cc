@@ -205,10 +205,10 @@ TEST_F(Hosts, WithTlsIdentities) {
   ExpectRuns(Block("## By hand", "sh", 0), Block("## TLS", "sh", 3));
 }
 
-// README's line is rank 0's; the others differ from it in the rank alone.
-TEST_F(Hosts, AsInTheReadme) {
+// The tour's line is rank 0's; the others differ from it in the rank alone.
+TEST_F(Hosts, AsInTheTour) {
   std::string line;
-  for (std::istringstream lines(FileText("README.md"));
+  for (std::istringstream lines(FileText("docs/tour.md"));
        std::getline(lines, line) && !line.starts_with("grapevine node ");) {
   }
   const std::string rank = "--rank=0";

@@ -1,5 +1,5 @@
-// Every command of docs/tutorials, as a reader types it, page by page; and the output that the
-// pages show.
+// Every command of README.md and docs/tutorials, as a reader types it, page by page; and the output
+// that the pages show.
 //
 // What a page builds is built already: Bazel runs this test and cannot be run by it, so that
 // `bazel` is here a program that accepts what this test's own build has made, and runs those of its
@@ -26,9 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kFrontPage[] = "README.md";
 constexpr char kFolder[] = "docs/tutorials";
 // The page with several hosts, whose commands have prompts.
-constexpr char kClusterPage[] = "your-cluster";
+constexpr char kClusterPage[] = "docs/tutorials/your-cluster.md";
 constexpr char kPath[] = ":/usr/sbin:/usr/bin:/sbin:/bin";
 
 // bazel build|test //FOLDER:NAME...
@@ -85,14 +86,12 @@ class Tutorial : public ::testing::TestWithParam<std::string> {
     return "cd " + folder_.File("work") + " && exec /bin/bash -euo pipefail -c \"$LINES_OF_PAGE\"";
   }
 
-  std::string Page() const { return std::string(kFolder) + "/" + GetParam() + ".md"; }
-
   void RunSteps() {
-    for (const Step& step : Steps(Page())) {
+    for (const Step& step : Steps(GetParam())) {
       GrapevineProcess shell({"-c", InFolder()},
                              {.program = "/bin/sh", .environment = Environment(step.commands)});
       const int exit_code = shell.Await();
-      ASSERT_EQ(Problem(Page(), step, exit_code, shell.output()), "");
+      ASSERT_EQ(Problem(GetParam(), step, exit_code, shell.output()), "");
     }
   }
 
@@ -105,7 +104,7 @@ class Tutorial : public ::testing::TestWithParam<std::string> {
     if (!network_->up()) GTEST_SKIP() << "network namespaces are missing: " << network_->output();
     ssh_.emplace(*network_, kHosts, folder_.path());
     AddProgram("ssh", "#!/bin/sh\nexec /usr/bin/" + ssh_->Shell() + " \"$@\"\n");
-    for (const Step& step : Steps(Page())) {
+    for (const Step& step : Steps(GetParam())) {
       std::string output;
       int exit_code = 0;
       for (const HostCommand& command : Commands(step.commands)) {
@@ -115,7 +114,7 @@ class Tutorial : public ::testing::TestWithParam<std::string> {
         exit_code = std::max(exit_code, host.Await());
         output += host.output();
       }
-      ASSERT_EQ(Problem(Page(), step, exit_code, output), "");
+      ASSERT_EQ(Problem(GetParam(), step, exit_code, output), "");
     }
   }
 
@@ -127,16 +126,16 @@ class Tutorial : public ::testing::TestWithParam<std::string> {
 TEST_P(Tutorial, DoesWhatItShows) { GetParam() == kClusterPage ? RunStepsOnHosts() : RunSteps(); }
 
 std::vector<std::string> Pages() {
-  std::vector<std::string> pages;
+  std::vector<std::string> pages = {kFrontPage};
   for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
-    if (entry.path().extension() == ".md") pages.push_back(entry.path().stem());
+    if (entry.path().extension() == ".md") pages.push_back(entry.path().string());
   }
   std::ranges::sort(pages);
   return pages;
 }
 
 INSTANTIATE_TEST_SUITE_P(Pages, Tutorial, ::testing::ValuesIn(Pages()), [](const auto& page) {
-  std::string name = page.param;
+  std::string name = fs::path(page.param).stem();
   std::erase(name, '-');
   return name;
 });
