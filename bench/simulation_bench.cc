@@ -32,6 +32,12 @@ int Main(int argc, char** argv) {
   if (argc > 4) run.bytes = std::atoll(argv[4]);
   if (argc > 5) run.compute = std::atoll(argv[5]);
   if (argc > 6) run.model = argv[6];
+  if (run.nodes <= 0 || run.rounds <= 0 || run.bytes < 4 || run.compute < 0) {
+    std::fprintf(
+        stderr,
+        "usage: simulation_bench [NODES [ROUNDS [TOPOLOGY [BYTES [COMPUTE_NS [MODEL]]]]]]\n");
+    return 2;
+  }
   const absl::StatusOr<TimingResult> result = MeasureTiming(run);
   if (!result.ok()) {
     std::fprintf(stderr, "%s\n", std::string(result.status().message()).c_str());
