@@ -6,11 +6,14 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/exit_codes.h"
+#include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
 
 namespace grapevine::testing {
@@ -111,14 +114,26 @@ TEST_F(LossOfProcess, AStoppedRankZeroEndsTheOthers) {
                     ContainsRegex("rank 0 .process [0-9]+. did not end when the others did")));
 }
 
-TEST_F(LossOfProcess, WhoeverStoppedAloneAndFindsTheOthersGoneBlamesItself) {
-  SignalNode(0, SIGSTOP);
-  ASSERT_TRUE(run_.AwaitOutput("is silent: last heard")) << run_.output();
-  SignalNode(0, SIGCONT);
-  ExpectEnd(kPeerLost);
-  EXPECT_THAT(run_.output(),
-              ContainsRegex("\\[0\\] grapevine node: rank 0 itself stood still for [0-9.]+ s .*"
-                            " ranks? .* gone meanwhile"));
+TEST(Standstill, WhoeverStoppedAloneAndFindsTheOthersGoneBlamesItself) {
+  const ScratchFolder folder;
+  const std::string port = std::to_string(FreePort());
+  std::vector<std::unique_ptr<GrapevineProcess>> nodes;  // without a launcher, which would kill it
+  for (int rank = 0; rank < 3; ++rank) {
+    nodes.push_back(std::make_unique<GrapevineProcess>(std::vector<std::string>{
+        "node", "--rank=" + std::to_string(rank), "--world-size=3", "--master-addr=127.0.0.1",
+        "--master-port=" + port, "--model=phantom:1MB", "--compute=5ms", "--rounds=100000",
+        "--peer-timeout=2s", "--on-failure=end", "--out=" + folder.File("run")}));
+  }
+  ASSERT_TRUE(nodes[0]->AwaitOutput("round 3/")) << nodes[0]->output();
+  nodes[0]->Signal(SIGSTOP);
+  for (const int rank : {1, 2}) {
+    EXPECT_EQ(nodes[rank]->Await(), kPeerLost);
+    EXPECT_THAT(nodes[rank]->output(), HasSubstr("is silent: last heard"));
+  }
+  nodes[0]->Signal(SIGCONT);
+  EXPECT_EQ(nodes[0]->Await(), kPeerLost);
+  EXPECT_THAT(nodes[0]->output(), ContainsRegex("rank 0 itself stood still for [0-9.]+ s .*"
+                                                " ranks? .* gone meanwhile"));
 }
 
 // A laptop that sleeps, a virtual machine that is frozen, a container's freezer.
