@@ -19,18 +19,18 @@ void CreditTurns::Hold(Rank to, const Post& post, int64_t bytes) {
   receiver.held.push_back(post);
 }
 
-bool CreditTurns::Holds(Rank to, Rank from, Tag tag) const {
-  return !receivers_.empty() && std::ranges::any_of(receivers_[to].held, [&](const Post& post) {
-    return post.from == from && post.tag == tag;
-  });
+const CreditTurns::Post* CreditTurns::Held(Rank to, Rank from, Tag tag) const {
+  if (receivers_.empty()) return nullptr;
+  const std::vector<Post>& held = receivers_[to].held;
+  const auto post = std::ranges::find_if(
+      held, [&](const Post& post) { return post.from == from && post.tag == tag; });
+  return post == held.end() ? nullptr : &*post;
 }
 
-bool CreditTurns::TakeBack(Rank to, Rank from, Tag tag) {
-  if (!Holds(to, from, tag)) return false;
+void CreditTurns::TakeBack(Rank to, Rank from, Tag tag) {
   std::erase_if(receivers_[to].held,
                 [&](const Post& post) { return post.from == from && post.tag == tag; });
   Lose(to, from, tag);
-  return true;
 }
 
 void CreditTurns::Begin(FlowId flow, const MessageTimes& message, Nanoseconds now) {
@@ -222,7 +222,8 @@ SendId MessageExchange::Send(Rank from, Rank to, Tag tag, const Payload& payload
   return send;
 }
 
-bool MessageExchange::Post(Rank to, const CreditTurns::Post& post, Credit credit, Nanoseconds now) {
+bool MessageExchange::Post(Rank to, CreditTurns::Post&& post, Credit credit, Nanoseconds now) {
+  post.id = ++last_post_;
   if (LeftOut(to, post.from)) {
     EndPost(to, post.from, post.tag, false, post.when);
     return false;
@@ -259,17 +260,17 @@ void MessageExchange::Decline(Rank to, Rank from, Tag tag, Nanoseconds when) {
 void MessageExchange::Withdraw(Rank to, Rank from, Tag tag, Nanoseconds when, Nanoseconds now) {
   Notice notice{.kind = Notice::Kind::kWithdraw, .from = from, .to = to, .tag = tag};
   const Sender& sender = senders_[from];
-  if (std::ranges::any_of(sender.credits,
-                          [&](const Granted& c) { return c.to == to && c.tag == tag; })) {
+  const auto credit = std::ranges::find_if(
+      sender.credits, [&](const Granted& c) { return c.to == to && c.tag == tag; });
+  if (credit != sender.credits.end()) {
+    notice.post = credit->post;
     return Tell(notice, when + network_->Delay(to, from, now));
   }
-  // One that answers an offer will have its message.
-  const auto waiting = Waiting(from, to, tag);
-  if (waiting != sender.waiting.end() && messages_[*waiting].announced) return;
-  if (!turns_.TakeBack(to, from, tag)) return;  // its message is on the way
-  notice.kind = Notice::Kind::kWithdrawn;
+  const CreditTurns::Post* const held = turns_.Held(to, from, tag);
+  if (held == nullptr) return;  // its message is on the way
+  notice.kind = Notice::Kind::kTakeBack;
+  notice.post = held->id;
   Tell(notice, when);
-  OnCredits(to, now);
 }
 
 namespace {
@@ -277,7 +278,7 @@ namespace {
 // Whether the message's receiver is to hear it, and not its sender.
 template <typename Kind>
 bool IsForReceiver(Kind kind) {
-  return kind == Kind::kOffer || kind == Kind::kWithdrawn;
+  return kind == Kind::kOffer || kind == Kind::kTakeBack || kind == Kind::kWithdrawn;
 }
 
 }  // namespace
@@ -312,6 +313,9 @@ std::optional<MessageExchange::News> MessageExchange::OnNotice(uint32_t index, N
       Free(notice.message);
       if (!is_heard) return std::nullopt;
       return News{notice.from, Sent{messages_[notice.message].times.id, false}};
+    case Notice::Kind::kTakeBack:
+      OnTakeBack(notice, now);
+      return std::nullopt;
     case Notice::Kind::kWithdraw:
       OnWithdraw(notice, now);
       return std::nullopt;
@@ -340,17 +344,34 @@ std::optional<MessageExchange::News> MessageExchange::OnOffer(const Notice& noti
   if (message.times.id != notice.id || !message.waiting) return std::nullopt;
   message.announced = true;
   ++announced_;
-  if (turns_.Holds(notice.to, notice.from, notice.tag)) return std::nullopt;
+  if (turns_.Held(notice.to, notice.from, notice.tag) != nullptr) return std::nullopt;
   return News{notice.to, Offered{.from = notice.from,
                                  .tag = notice.tag,
                                  .bytes = message.times.bytes,
                                  .note = message.times.note}};
 }
 
+void MessageExchange::OnTakeBack(const Notice& notice, Nanoseconds now) {
+  const Rank from = notice.from, to = notice.to;
+  const Tag tag = notice.tag;
+  const CreditTurns::Post* const held = turns_.Held(to, from, tag);
+  if (held == nullptr || held->id != notice.post) {
+    // Its credit has gone out since.
+    Notice withdrawal = notice;
+    withdrawal.kind = Notice::Kind::kWithdraw;
+    return Tell(withdrawal, now + network_->Delay(to, from, now));
+  }
+  // One that answers an offer will have its message.
+  const auto waiting = Waiting(from, to, tag);
+  if (waiting != senders_[from].waiting.end() && messages_[*waiting].announced) return;
+  turns_.TakeBack(to, from, tag);
+  EndPost(to, from, tag, false, now);
+  OnCredits(to, now);
+}
+
 void MessageExchange::OnWithdraw(const Notice& notice, Nanoseconds now) {
   std::vector<Granted>& credits = senders_[notice.from].credits;
-  const auto credit = std::ranges::find_if(
-      credits, [&](const Granted& c) { return c.to == notice.to && c.tag == notice.tag; });
+  const auto credit = std::ranges::find(credits, notice.post, &Granted::post);
   if (credit == credits.end()) return;  // a message has used it
   Notice returned = notice;
   returned.kind = Notice::Kind::kWithdrawn;
@@ -371,7 +392,7 @@ bool MessageExchange::Grant(Rank to, const CreditTurns::Post& post, bool in_turn
   Sender& sender = senders_[post.from];
   const auto waiting = Waiting(post.from, to, post.tag);
   if (waiting == sender.waiting.end()) {
-    sender.credits.push_back({to, post.tag, post.round, ready, post.into, in_turn});
+    sender.credits.push_back({to, post.tag, post.round, ready, post.into, in_turn, post.id});
     return false;
   }
   const MessageId id = *waiting;

@@ -37,6 +37,7 @@ class CreditTurns {
     Payload into;
     Round round;
     Nanoseconds when;
+    uint32_t id = 0;  // tells it from others with its tag; wraps
   };
 
   // All outlive this.
@@ -44,9 +45,10 @@ class CreditTurns {
       : nodes_(nodes), network_(network), queue_(queue) {}
 
   void Hold(Rank to, const Post& post, int64_t bytes);
-  bool Holds(Rank to, Rank from, Tag tag) const;
-  // Forgets a post that is held; false if it is not.
-  bool TakeBack(Rank to, Rank from, Tag tag);
+  // Null if it is not held.
+  const Post* Held(Rank to, Rank from, Tag tag) const;
+  // Forgets a post that is held.
+  void TakeBack(Rank to, Rank from, Tag tag);
   // A post whose credit has gone out is lost.
   void Lose(Rank to, Rank from, Tag tag) { At(to).order.Close(from, tag); }
   // Forgets all posts that are held.
@@ -107,7 +109,7 @@ class MessageExchange {
   SendId Send(Rank from, Rank to, Tag tag, const Payload& payload, const Note& note, bool offered,
               Nanoseconds when, Nanoseconds now);
   // Whether it answers an offer of which `to` has been told.
-  bool Post(Rank to, const CreditTurns::Post& post, Credit credit, Nanoseconds now);
+  bool Post(Rank to, CreditTurns::Post&& post, Credit credit, Nanoseconds now);
   void Decline(Rank to, Rank from, Tag tag, Nanoseconds when);
   void Withdraw(Rank to, Rank from, Tag tag, Nanoseconds when, Nanoseconds now);
 
@@ -177,10 +179,19 @@ class MessageExchange {
     Nanoseconds ready;  // at the sender
     Payload into;
     bool in_turn;
+    uint32_t post;
   };
   // What one node tells another of an offer or of a post.
   struct Notice {
-    enum class Kind { kOffer, kDecline, kWithdraw, kWithdrawn, kUndelivered, kBuffered };
+    enum class Kind {
+      kOffer,
+      kDecline,
+      kTakeBack,  // what a busy node withdraws later
+      kWithdraw,
+      kWithdrawn,
+      kUndelivered,
+      kBuffered
+    };
     Kind kind;
     Rank from;  // of the message
     Rank to;
@@ -188,6 +199,7 @@ class MessageExchange {
     MessageId message = kNone;  // of an offer
     SendId id = {};        // likewise: slots are reused; of what was not delivered, or is buffered
     bool in_turn = false;  // of a withdrawn credit
+    uint32_t post = 0;     // that is withdrawn
     uint32_t life = 0;     // of whom it is for
     bool pending = true;   // on its way, and to be heard
   };
@@ -230,6 +242,7 @@ class MessageExchange {
   // Whether the message of an offer has not ended.
   bool IsLive(const Notice& notice) const;
   std::optional<News> OnOffer(const Notice& notice);
+  void OnTakeBack(const Notice& notice, Nanoseconds now);
   void OnWithdraw(const Notice& notice, Nanoseconds now);
   void DepartAt(MessageId id, Nanoseconds when, Nanoseconds now);
   void BeginFlow(MessageId id, Nanoseconds now);
@@ -252,8 +265,9 @@ class MessageExchange {
   std::vector<uint32_t> lives_;               // likewise
   std::set<std::pair<Rank, Rank>> left_out_;  // a node, and who is dead to it
   std::vector<Orphan> orphans_;
-  int64_t announced_ = 0;  // offers that wait for their answers
-  SendId last_send_;       // of any node
+  int64_t announced_ = 0;   // offers that wait for their answers
+  uint32_t last_post_ = 0;  // of any node
+  SendId last_send_;        // likewise
   std::vector<int64_t> bytes_sent_;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ namespace {
 constexpr Nanoseconds kLatency = kMillisecond;
 constexpr int64_t kMegabyte = 250'000;  // 1 MB: 1 ms at 1 byte per nanosecond
 constexpr Tag kTag{.index = 3};
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 using MakeNode = std::function<std::unique_ptr<Algorithm>(Rank)>;
 
@@ -111,13 +113,14 @@ struct Heard {
   std::vector<std::string> sender, receiver;
 };
 
-Heard Play(Scripted::React sender, Scripted::React receiver) {
+Heard Play(Scripted::React sender, Scripted::React receiver, double memory_bandwidth = kInfinite) {
   Heard heard;
   PhantomVectors vectors(1, 0);
   const FixedComputeTime compute(0);
   std::unique_ptr<Simulation> simulation;
   const auto now = [&] { return simulation == nullptr ? 0 : simulation->now(); };
-  simulation = Simulate({.nodes = 2}, &vectors, &compute, [&](Rank rank) {
+  const SimulationOptions options{.nodes = 2, .memory_bandwidth = memory_bandwidth};
+  simulation = Simulate(options, &vectors, &compute, [&](Rank rank) {
     return rank == 0 ? std::make_unique<Scripted>(sender, now, &heard.sender)
                      : std::make_unique<Scripted>(receiver, now, &heard.receiver);
   });
@@ -181,6 +184,55 @@ TEST(Offers, AWithdrawnPostIsFilledByWhatIsOnItsWay) {
       });
   EXPECT_THAT(heard.receiver, ElementsAre("received at 3"));
   EXPECT_THAT(heard.sender, ElementsAre("left at 2", "sent at 4"));
+}
+
+Scripted::React AtTheGradient(const std::function<void(Host&)>& act) {
+  return [act](const Event& event, Host& host) {
+    const Vec vector = host.New(1, "a vector");
+    if (std::holds_alternative<Start>(event)) host.Gradient(vector, vector, 0);
+    if (std::holds_alternative<GradientReady>(event)) act(host);
+  };
+}
+
+void BeBusy(Host& host) {
+  const Part part = Megabyte(host);
+  const Term terms[] = {{1, part}, {1, part}};
+  host.Combine(part, terms);
+}
+
+// Who is busy withdraws late, and may have received the message and posted again by the time that
+// its withdrawal arrives.
+TEST(Offers, AWithdrawalTakesNoLaterPostBack) {
+  const Heard heard = Play(
+      AtTheGradient([](Host& host) { host.Send(1, kTag, Megabyte(host)); }),
+      [](const Event& event, Host& host) {
+        if (std::holds_alternative<Received>(event)) host.Post(0, kTag, Megabyte(host), 0);
+        if (!std::holds_alternative<Start>(event)) return;
+        host.Post(0, kTag, Megabyte(host), 0);
+        BeBusy(host);
+        host.Withdraw(0, kTag);
+      },
+      0.5);
+  EXPECT_THAT(heard.receiver, ElementsAre("received at 6"));
+}
+
+// Until then its post is there, for an offer, too.
+TEST(Offers, ABusyNodeIsNotOfferedWhatItHasYetToWithdraw) {
+  constexpr Tag kFirst{.index = 2};
+  const Heard heard = Play(
+      AtTheGradient([](Host& host) {
+        host.Send(1, kFirst, Megabyte(host));
+        host.Offer(1, kTag, Megabyte(host));
+      }),
+      [](const Event& event, Host& host) {
+        if (!std::holds_alternative<Start>(event)) return;
+        host.Post(0, kFirst, Megabyte(host), 0, Credit::kInTurn);
+        host.Post(0, kTag, Megabyte(host), 1, Credit::kInTurn);
+        BeBusy(host);
+        host.Withdraw(0, kTag);
+      },
+      0.5);
+  EXPECT_THAT(heard.receiver, ElementsAre("received at 6", "received at 6"));
 }
 
 }  // namespace
