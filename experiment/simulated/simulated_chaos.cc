@@ -65,6 +65,11 @@ absl::Status VerdictOn(const Fault& fault, nanoseconds timeout) {
   return absl::OkStatus();
 }
 
+// Each of the nodes that it parts begins it at its own end, when it comes to the round.
+bool HasEnds(const Fault& fault) {
+  return fault.kind == FaultKind::kCut || fault.kind == FaultKind::kPartition;
+}
+
 // How long it takes until the others know of the loss.
 nanoseconds Detection(const Fault& fault, nanoseconds timeout) {
   const bool told = fault.kind == FaultKind::kKill || fault.kind == FaultKind::kCorrupt;
@@ -126,11 +131,18 @@ void SimulatedChaos::WakeForNext() {
 absl::Status SimulatedChaos::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec) {
   RETURN_IF_ERROR(TakeDue(now));
   for (const auto& begun : timeline_.OnRound(rank, completed, nanoseconds(now))) {
-    const bool first = begun.fault->ranks.empty() ? rank == 0 : rank == begun.fault->ranks[0];
-    if (!first) continue;  // recorded once
-    RETURN_IF_ERROR(Happen(begun, completed, now));
+    if (IsFirst(begun)) RETURN_IF_ERROR(Happen(begun, completed, now));
   }
   return absl::OkStatus();
+}
+
+bool SimulatedChaos::IsFirst(const FaultTimeline::Begun& begun) const {
+  const Fault& fault = *begun.fault;
+  if (HasEnds(fault)) {
+    return std::ranges::none_of(lasting_,
+                                [&](const auto& lasting) { return lasting.first == &fault; });
+  }
+  return begun.rank == (fault.ranks.empty() ? 0 : fault.ranks[0]);
 }
 
 absl::Status SimulatedChaos::Begin(Simulation* simulation, Round round) {
@@ -179,12 +191,13 @@ std::vector<Rank> SimulatedChaos::LostBy(const Fault& fault) const {
 absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round round,
                                     Nanoseconds now) {
   const Fault& fault = *begun.fault;
-  if (fault.kind == FaultKind::kCut || fault.kind == FaultKind::kPartition) {
+  if (HasEnds(fault)) {
     const bool ever = fault.duration == Fault::kForever;
     lasting_.emplace_back(&fault, ever ? FaultTimeline::kNever : nanoseconds(now) + fault.duration);
   }
   if (IsAboutTheDead(fault)) return absl::OkStatus();
   RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
+  if (IsOfAnIdleEdge(fault)) return absl::OkStatus();
   const std::vector<Rank> lost = shrinks_ ? LostBy(fault) : std::vector<Rank>();
   // A server's part of the model is nowhere else; nor are the steps that real nodes tell rank 0.
   const bool ends = std::ranges::any_of(
@@ -209,6 +222,7 @@ void SimulatedChaos::Lose(Rank rank, const Fault& fault, Nanoseconds now) {
 // Whoever comes back to where nothing passes is lost again.
 absl::Status SimulatedChaos::OnReturn(Rank rank, Round, Nanoseconds now) {
   for (const auto& [fault, until] : lasting_) {
+    if (IsOfAnIdleEdge(*fault)) continue;
     const std::vector<Rank> lost = LostBy(*fault);
     if (nanoseconds(now) >= until || std::ranges::find(lost, rank) == lost.end()) continue;
     Lose(rank, *fault, now);
@@ -230,6 +244,12 @@ absl::Status SimulatedChaos::OnDeath(Rank rank, Nanoseconds now) {
 bool SimulatedChaos::IsAboutTheDead(const Fault& fault) const {
   if (fault.kind == FaultKind::kPartition) return false;
   return std::ranges::any_of(fault.ranks, [&](Rank rank) { return !simulation_->alive(rank); });
+}
+
+bool SimulatedChaos::IsOfAnIdleEdge(const Fault& fault) const {
+  if (fault.kind != FaultKind::kCut && fault.kind != FaultKind::kCorrupt) return false;
+  const bool served = workers_ < simulation_->nodes();
+  return served && (fault.ranks[0] < workers_) == (fault.ranks[1] < workers_);
 }
 
 absl::Status SimulatedChaos::Verdict(const absl::Status& how) {

@@ -54,6 +54,9 @@ class SimulatedChaos final : public SimObserver {
   SimulatedChaos(const Experiment& experiment, FaultSchedule faults,
                  std::unique_ptr<LineFile> record);
 
+  // Whether it happens now: once, though it may begin at several nodes. Of an edge, or between the
+  // sides of a partition, nothing need pass any more once it has begun at one.
+  bool IsFirst(const FaultTimeline::Begun& begun) const;
   // Records it; the verdict if it ends the run.
   absl::Status Happen(const FaultTimeline::Begun& begun, Round round, Nanoseconds now);
 
@@ -71,6 +74,8 @@ class SimulatedChaos final : public SimObserver {
   void Lose(Rank rank, const Fault& fault, Nanoseconds now);
   // Nothing comes of it.
   bool IsAboutTheDead(const Fault& fault) const;
+  // Its two nodes have nothing to tell each other: both are workers of servers, or servers.
+  bool IsOfAnIdleEdge(const Fault& fault) const;
 
   // How long what it stops may be silent.
   std::chrono::nanoseconds TimeoutOf(const Fault& fault) const {

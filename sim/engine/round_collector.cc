@@ -87,6 +87,7 @@ absl::Status RoundCollector::EmitComplete() {
     if (static_cast<Rank>(oldest->second.nodes.size()) < nodes) break;
     MeasuredRound measured = std::move(open_.extract(oldest).mapped().measured);
     measured.living = nodes;
+    measured.time = last_ = std::max(last_, measured.time);
     std::erase_if(newcomers_, [&](const auto& entry) { return entry.second.from < completed; });
     RETURN_IF_ERROR(emit_(measured));
   }

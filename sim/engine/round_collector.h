@@ -21,7 +21,9 @@ namespace grapevine {
 
 struct MeasuredRound {
   Round completed = 0;
-  Nanoseconds time = 0;              // when the last node had done it
+  // When the last node had done it, and the round before: of that it may have been a node that is
+  // lost since.
+  Nanoseconds time = 0;
   double loss_sum = 0;               // of all nodes' passes since the last measurement
   int64_t passes = 0;                // how many these are, each over a batch
   GradientNoise noise;               // of their gradients, where it is measured
@@ -81,6 +83,7 @@ class RoundCollector {
   std::map<Rank, Newcomer> newcomers_;
   std::vector<Gradients> gradients_;  // of each rank since its last measured round
   std::map<Round, Open> open_;
+  Nanoseconds last_ = 0;  // the time of the round that was emitted last
 };
 
 }  // namespace grapevine

@@ -85,10 +85,9 @@ absl::Status Simulation::Run(Round limit) {
 }
 
 bool Simulation::Over() {
-  if (queue_.empty()) return true;
-  if (resting_ < living_) return false;
-  // What is held up for ever was for the dead, or is theirs.
-  return queue_.size() == wakes_ || queue_.next_time() >= kFar;
+  // What is held up for ever was for the dead, or is theirs; or the living wait for it in vain.
+  if (queue_.empty() || queue_.next_time() >= kFar) return true;
+  return resting_ >= living_ && queue_.size() == wakes_;
 }
 
 absl::Status Simulation::EndMoment() {
@@ -297,10 +296,13 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
   }
   const auto* lost = std::get_if<Lost>(&event);
   if (lost != nullptr && parts_.observer != nullptr) parts_.observer->OnLost(rank, *lost);
-  absl::Status status = node.algorithm->On(event, *this);
+  const absl::Status status = node.algorithm->On(event, *this);
   node.busy_until = cursor_;
   if (const auto* changed = std::get_if<ViewChanged>(&event)) LeaveOut(*changed->view);
-  if (status.ok()) status = TakeStatus();
+  // What an observer says ends the run, whoever is lost.
+  if (const absl::Status said = TakeStatus(); !said.ok()) {
+    return At(rank, node.algorithm->round(), said);
+  }
   if (status.ok()) return status;
   // It cannot go on without a peer that is lost, but others can without it.
   if (membership_ && FailureOf(status) == Failure::kPeerLost) return Kill(rank, 0);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
@@ -15,6 +16,7 @@ namespace grapevine::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Every fault that passes; each begins with a round, and is over long before --peer-timeout.
 constexpr const char* kPauses[] = {
@@ -117,6 +119,48 @@ TEST(SimulatedChaos, AStopTakesItsTime) {
   // 50 more rounds' time: ten gradients of 60 ms instead of 10 ms.
   EXPECT_NEAR(simulated("slow", {"slow:rank=1:factor=6:at=round:5:for=600ms"}), whole + 0.5, 0.05);
   EXPECT_NEAR(simulated("late", {"stop:rank=2:at=1h:for=1s"}), whole, 1e-9);
+}
+
+// A server counts steps, and comes to the round of the cut before its only worker, which waits for
+// it from then on.
+TEST(CutFromTheServer, EndsBothWorldsWithAName) {
+  const ScratchFolder folder;
+  for (const char* command : {"sim", "train"}) {
+    const Ended run = RunGrapevine(
+        Under({command, "-n2", "--algorithm=ps:async", "--rounds=1000", "--compute=10ms",
+               "--model=phantom:1KB", "--peer-timeout=2s", "--out=" + folder.File(command)},
+              {"cut:edge=0-1:at=round:3"}));
+    EXPECT_EQ(run.exit_code, 6) << run.output;
+    EXPECT_THAT(run.output, HasSubstr("rank 0")) << command;
+  }
+}
+
+// Their edge carries nothing.
+TEST(CutBetweenWorkersOfAServer, LosesNobodyInBothWorlds) {
+  const ScratchFolder folder;
+  for (const char* command : {"sim", "train"}) {
+    for (const char* algorithm : {"ps", "ps:async"}) {
+      const std::string out = folder.File(absl::StrCat(command, algorithm));
+      const Ended run = RunGrapevine(
+          Under({command, "-n4", absl::StrCat("--algorithm=", algorithm), "--rounds=20",
+                 "--compute=1ms", "--model=phantom:1KB", "--on-failure=shrink", "--out=" + out},
+                {"cut:edge=0-1:at=round:3", "cut:edge=1-2:at=round:5"}));
+      EXPECT_EQ(run.exit_code, 0) << run.output;
+      EXPECT_THAT(run.output, Not(HasSubstr("left"))) << command << ' ' << algorithm;
+    }
+  }
+}
+
+// Its part of the model is nowhere else, whoever may be lost otherwise.
+TEST(SimulatedChaos, TheDeathOfAServerEndsTheRun) {
+  const ScratchFolder folder;
+  const Ended run = RunGrapevine(
+      Under({"sim", "-n9", "--algorithm=ps", "--rounds=30", "--compute=pareto:min=8ms:alpha=3",
+             "--model=phantom:20KB", "--latency=50ms", "--on-failure=shrink",
+             "--out=" + folder.File("run")},
+            {"kill:rank=8:at=round:4", "kill:rank=3:at=round:4", "kill:rank=2:at=100ms"}));
+  EXPECT_EQ(run.exit_code, 6) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("rank 8 was killed"));
 }
 
 struct Fatal {

@@ -58,6 +58,19 @@ TEST_F(RoundCollectorTest, ARoundIsCompleteWithoutWhoIsNotIn) {
   EXPECT_EQ(emitted_.back().passes, 3);
 }
 
+// Round 1 was the lost one's to end, and ended after the others had done round 2.
+TEST_F(RoundCollectorTest, TimeDoesNotGoBackWhenTheSlowestIsLost) {
+  Complete({0, 1}, 1);
+  Complete({0, 1}, 2);
+  ASSERT_TRUE(collector_.OnBoundary(2, 1, 35, 0, {}).ok());
+  ASSERT_TRUE(collector_.Lose(2, 0).ok());
+  Complete({0, 1}, 4);
+  ASSERT_EQ(emitted_.size(), 3u);
+  EXPECT_EQ(emitted_[0].time, 35);
+  EXPECT_EQ(emitted_[1].time, 35);
+  EXPECT_EQ(emitted_[2].time, 40);
+}
+
 TEST_F(RoundCollectorTest, WhatItHadBegunBeforeIsNotOfItsNextLife) {
   collector_.OnGradient(2, 100.0, 1);
   ASSERT_TRUE(collector_.Lose(2, 0).ok());
