@@ -2,31 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 
 namespace grapevine {
-namespace {
-
-// Calls visit(post, bytes that earlier rounds lack) in the order of rounds, until it
-// returns false.
-template <typename Posts, typename Visit>
-void ForEach(Posts& posts, Visit visit) {
-  double before = 0;
-  double so_far = 0;
-  Round round = 0;
-  for (auto& post : posts) {
-    if (post.round != round) before = so_far;
-    round = post.round;
-    if (!visit(post, before)) return;
-    so_far += static_cast<double>(post.left);
-  }
-}
-
-}  // namespace
-
 void CreditOrder::Post(Rank from, Tag tag, Round round, int64_t bytes) {
   const auto later = std::ranges::upper_bound(posts_, round, {}, &OpenPost::round);
   posts_.insert(later, {.message = {from, tag}, .round = round, .left = bytes, .granted = false});
@@ -50,11 +32,34 @@ void CreditOrder::CloseAll(Rank from) {
   std::erase_if(posts_, [from](const OpenPost& post) { return post.message.from == from; });
 }
 
+template <typename Posts, typename Visit>
+void CreditOrder::ForEach(Posts& posts, Visit visit) {
+  double before = 0;
+  double so_far = 0;
+  size_t first = 0;  // of its round
+  for (size_t i = 0; i < posts.size(); ++i) {
+    if (posts[i].round != posts[first].round) {
+      before = so_far;
+      first = i;
+    }
+    if (!visit(posts[i], before, std::span<const OpenPost>(posts).first(first))) return;
+    so_far += static_cast<double>(posts[i].left);
+  }
+}
+
+double CreditOrder::Least(const Allowance& allowance, Rank to, std::span<const OpenPost> earlier) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const OpenPost& post : earlier) {
+    if (post.left > 0) least = std::min(least, allowance(to, post.message.from));
+  }
+  return least;
+}
+
 std::vector<CreditOrder::Message> CreditOrder::Take(const Allowance& allowance) {
   std::vector<Message> taken;
-  ForEach(posts_, [&](OpenPost& post, double before) {
+  ForEach(posts_, [&](OpenPost& post, double before, std::span<const OpenPost> earlier) {
     if (post.granted) return true;
-    if (before > kNegligible && before > allowance(post.message.from)) return true;
+    if (before > kNegligible && before > Least(allowance, post.message.from, earlier)) return true;
     post.granted = true;
     taken.push_back(post.message);
     return true;
@@ -64,9 +69,9 @@ std::vector<CreditOrder::Message> CreditOrder::Take(const Allowance& allowance) 
 
 double CreditOrder::Excess(const Allowance& allowance) const {
   double excess = 0;
-  ForEach(posts_, [&](const OpenPost& post, double before) {
+  ForEach(posts_, [&](const OpenPost& post, double before, std::span<const OpenPost> earlier) {
     if (post.granted) return true;
-    excess = before - std::max(kNegligible, allowance(post.message.from));
+    excess = before - std::max(kNegligible, Least(allowance, post.message.from, earlier));
     return false;
   });
   return excess;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,8 +37,9 @@ class CreditOrder {
     Rank from;
     Tag tag;
   };
-  // The bytes that arrive while a credit travels to a peer; 0 where that is unknown.
-  using Allowance = std::function<double(Rank)>;
+  // The bytes that arrive while a credit travels to a peer, at the rate at which the message of
+  // `lacking` arrives; 0 where that is unknown. Messages of near and of far peers differ in it.
+  using Allowance = std::function<double(Rank to, Rank lacking)>;
 
   // Messages this small (three packets) disturb nobody.
   static constexpr double kNegligible = 4096;
@@ -64,6 +66,12 @@ class CreditOrder {
     bool granted;
   };
   std::vector<OpenPost>::iterator Find(Rank from, Tag tag);
+  // Calls visit(post, bytes that earlier rounds lack, their posts) in the order of rounds, until it
+  // returns false.
+  template <typename Posts, typename Visit>
+  static void ForEach(Posts& posts, Visit visit);
+  // How much they may lack.
+  static double Least(const Allowance& allowance, Rank to, std::span<const OpenPost> earlier);
 
   std::vector<OpenPost> posts_;  // by round
 };

@@ -1,6 +1,7 @@
 #include "node/transport/credit_desk.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/units.h"
 
@@ -30,8 +31,9 @@ void ArrivalMeter::Measure(Rank from, const Arrival& arrival, Time now) {
   const double lasted = Seconds(now - *arrival.first);
   const int64_t after_first = arrival.bytes - arrival.first_bytes;
   if (lasted <= 0 || after_first <= 0) return;
-  rates_.push_back(static_cast<double>(all_ - arrival.all_at_first) / lasted);
-  if (rates_.size() > kRates) rates_.pop_front();
+  std::deque<double>& rates = rates_[from];
+  rates.push_back(static_cast<double>(all_ - arrival.all_at_first) / lasted);
+  if (rates.size() > kRates) rates.pop_front();
   // The first chunk took its share of the time to arrive, too.
   const double first_lasted =
       lasted * static_cast<double>(arrival.first_bytes) / static_cast<double>(after_first);
@@ -46,13 +48,22 @@ void ArrivalMeter::Forget(Rank from) {
   std::erase_if(arrivals_, [from](const auto& arrival) { return arrival.first.first == from; });
 }
 
-double ArrivalMeter::BytesWhileACreditTravels(Rank to) const {
+double ArrivalMeter::SlowestRate(Rank from) const {
+  if (const auto known = rates_.find(from); known != rates_.end()) {
+    return std::ranges::min(known->second);
+  }
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const auto& [peer, rates] : rates_) slowest = std::min(slowest, std::ranges::min(rates));
+  return slowest;
+}
+
+double ArrivalMeter::BytesWhileACreditTravels(Rank to, Rank from) const {
   if (rates_.empty()) return 0;
   auto trip = round_trips_.find(to);
   if (trip == round_trips_.end()) {
     trip = std::ranges::min_element(round_trips_, {}, [](const auto& of) { return of.second; });
   }
-  return *std::ranges::min_element(rates_) * trip->second / 2;
+  return SlowestRate(from) * trip->second / 2;
 }
 
 CreditDesk::Due CreditDesk::Post(Rank from, Tag tag, Round round, int64_t bytes,
@@ -111,8 +122,8 @@ void CreditDesk::Resumed(Rank from) {
 CreditDesk::Due CreditDesk::Take() {
   Due due;
   if (held_.empty()) return due;
-  const auto allowance = [this](Rank to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return meter_.BytesWhileACreditTravels(to);
+  const auto allowance = [this](Rank to, Rank lacking) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return meter_.BytesWhileACreditTravels(to, lacking);
   };
   for (const CreditOrder::Message& message : order_.Take(allowance)) {
     due.push_back(std::move(held_.extract({message.from, message.tag}).mapped()));

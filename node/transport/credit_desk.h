@@ -43,10 +43,11 @@ class ArrivalMeter {
   void Forget(Rank from, Tag tag);
   void Forget(Rank from);
 
-  // The bytes that arrive while a credit travels to a peer, half a round trip: at the slowest rate
-  // of the last few messages, since one that was read late out of a buffer looks fast. For a peer
-  // that has sent nothing, with the shortest round trip seen; 0 before anything was measured.
-  double BytesWhileACreditTravels(Rank to) const;
+  // The bytes that arrive while a credit travels to a peer, half a round trip, and a message of
+  // `from` arrives: at the slowest rate of the last few of `from`, since one that was read late out
+  // of a buffer looks fast. For a peer that has sent nothing, with the shortest round trip and the
+  // slowest rate of all; 0 before anything was measured.
+  double BytesWhileACreditTravels(Rank to, Rank from) const;
 
   static constexpr size_t kRates = 4;
 
@@ -59,11 +60,12 @@ class ArrivalMeter {
     int64_t all_at_first = 0;  // all_ then
   };
   void Measure(Rank from, const Arrival& arrival, Time now);
+  double SlowestRate(Rank from) const;
 
   std::map<std::pair<Rank, Tag>, Arrival> arrivals_;
-  int64_t all_ = 0;                     // bytes of all messages
-  std::deque<double> rates_;            // bytes per second
-  std::map<Rank, double> round_trips_;  // seconds
+  int64_t all_ = 0;                           // bytes of all messages
+  std::map<Rank, std::deque<double>> rates_;  // bytes per second, never empty
+  std::map<Rank, double> round_trips_;        // seconds
 };
 
 // Thread-safe.

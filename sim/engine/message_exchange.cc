@@ -88,6 +88,13 @@ double CreditTurns::Lacks(Rank to, const Receiver& receiver, const Coming& messa
   return std::min(lacks, message.bytes);
 }
 
+double CreditTurns::RateOf(const Receiver& receiver, Rank from) const {
+  const bool flows = std::ranges::any_of(receiver.coming, [from](const Coming& message) {
+    return message.from == from && message.arrival < 0;
+  });
+  return flows ? RateNow(receiver) : receiver.rate;
+}
+
 double CreditTurns::RateNow(const Receiver& receiver) const {
   double rate = 0;
   for (const Coming& message : receiver.coming) {
@@ -104,8 +111,8 @@ std::vector<CreditTurns::Post> CreditTurns::Due(Rank to, Nanoseconds now) {
     receiver.order.Lacks(message.from, message.tag,
                          std::llround(Lacks(to, receiver, message, now)));
   }
-  const auto allowance = [&](Rank from) {
-    return receiver.rate * static_cast<double>(network_->Latency(to, from));
+  const auto allowance = [&](Rank from, Rank lacking) {
+    return RateOf(receiver, lacking) * static_cast<double>(network_->Latency(to, from));
   };
   for (const CreditOrder::Message& message : receiver.order.Take(allowance)) {
     const auto post = std::ranges::find_if(receiver.held, [&](const Post& held) {
@@ -462,7 +469,13 @@ void MessageExchange::BeginFlow(MessageId id, Nanoseconds now) {
   network_->Start(id, flow, now);
   if (!message.in_turn) return;
   turns_.Begin(id, times, now);
-  OnCredits(times.to, now);
+  if (turns_.holds(times.to)) paced_.push_back(times.to);
+}
+
+void MessageExchange::OnSettled(Nanoseconds now) {
+  if (paced_.empty()) return;
+  for (const Rank to : paced_) OnCredits(to, now);
+  paced_.clear();
 }
 
 void MessageExchange::Void(MessageId id) {
@@ -604,7 +617,10 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   times.left = now;
   times.arrived = network_->Arrival(id, times.from, times.to, now) + message.delay;
   queue_->Push(times.arrived, SimEvent{.kind = SimEventKind::kArrival, .version = 0, .index = id});
-  if (message.in_turn) turns_.Leave(id, times);
+  if (message.in_turn) {
+    turns_.Leave(id, times);
+    if (turns_.holds(times.to)) paced_.push_back(times.to);
+  }
   return message.buffered ? nullptr : &times;
 }
 

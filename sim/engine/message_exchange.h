@@ -45,6 +45,8 @@ class CreditTurns {
       : nodes_(nodes), network_(network), queue_(queue) {}
 
   void Hold(Rank to, const Post& post, int64_t bytes);
+  // Whether any of its posts is.
+  bool holds(Rank to) const { return !receivers_.empty() && !receivers_[to].held.empty(); }
   // Null if it is not held.
   const Post* Held(Rank to, Rank from, Tag tag) const;
   // Forgets a post that is held.
@@ -64,8 +66,8 @@ class CreditTurns {
   void Leave(FlowId flow, const MessageTimes& message);
   void Arrive(FlowId flow, const MessageTimes& message);
 
-  // The posts of a node whose credits may go now. To be called after each call above except Leave,
-  // and at the checks that this puts into the queue.
+  // The posts of a node whose credits may go now. To be called after each call above, after Begin
+  // and Leave once the network has settled, and at the checks that this puts into the queue.
   std::vector<Post> Due(Rank to, Nanoseconds now);
 
  private:
@@ -88,6 +90,8 @@ class CreditTurns {
   Receiver& At(Rank to);
   // The bytes that have not arrived.
   double Lacks(Rank to, const Receiver& receiver, const Coming& message, Nanoseconds now) const;
+  // At which a message arrives, with concurrent ones; one that has not begun, as the last did.
+  double RateOf(const Receiver& receiver, Rank from) const;
   double RateNow(const Receiver& receiver) const;
   void CheckLater(Rank to, double excess, Nanoseconds now);
 
@@ -129,6 +133,8 @@ class MessageExchange {
   std::optional<MessageTimes> OnReceipt(MessageId id);
   // Credits of `to` may be due.
   void OnCredits(Rank to, Nanoseconds now);
+  // The network has shared its bandwidth anew (NetworkModel::Settle).
+  void OnSettled(Nanoseconds now);
   // What a node learns by it, if anything.
   struct News {
     Rank at;
@@ -265,9 +271,10 @@ class MessageExchange {
   std::vector<uint32_t> lives_;               // likewise
   std::set<std::pair<Rank, Rank>> left_out_;  // a node, and who is dead to it
   std::vector<Orphan> orphans_;
-  int64_t announced_ = 0;   // offers that wait for their answers
-  uint32_t last_post_ = 0;  // of any node
-  SendId last_send_;        // likewise
+  std::vector<Rank> paced_;  // to whom messages in turn flow otherwise than before
+  int64_t announced_ = 0;    // offers that wait for their answers
+  uint32_t last_post_ = 0;   // of any node
+  SendId last_send_;         // likewise
   std::vector<int64_t> bytes_sent_;
 };
 

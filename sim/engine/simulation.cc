@@ -91,15 +91,20 @@ bool Simulation::Over() {
 }
 
 absl::Status Simulation::EndMoment() {
-  network_->Settle(now_);
+  Settle();
   if (rest_cuts_due_) {
     RETURN_IF_ERROR(TakeCutsAtRest());
     if (stopped_) return absl::OkStatus();
   }
   if (wanted_limit_ == limit_ && moved_.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(ApplyLimit());
-  network_->Settle(now_);
+  Settle();
   return absl::OkStatus();
+}
+
+void Simulation::Settle() {
+  network_->Settle(now_);
+  exchange_->OnSettled(now_);
 }
 
 absl::Status Simulation::ApplyLimit() {

@@ -15,7 +15,7 @@ Tag Of(Round round) { return {.channel = 0, .index = 100 - round, .step = 0}; }
 // The rounds of the credits that may go when so many bytes arrive meanwhile.
 std::vector<Round> Taken(CreditOrder& order, double allowance) {
   std::vector<Round> rounds;
-  for (const auto& message : order.Take([allowance](Rank) { return allowance; })) {
+  for (const auto& message : order.Take([allowance](Rank, Rank) { return allowance; })) {
     rounds.push_back(100 - message.tag.index);
   }
   return rounds;
@@ -27,13 +27,13 @@ TEST(CreditOrder, TheNextRoundWaitsForAllButWhatArrivesMeanwhile) {
   order.Post(2, Of(1), 1, kMegabyte);
   constexpr double kAllowance = 100'000;
   EXPECT_EQ(Taken(order, kAllowance), std::vector<Round>{0});
-  EXPECT_EQ(order.Excess([](Rank) { return kAllowance; }), 900'000);
+  EXPECT_EQ(order.Excess([](Rank, Rank) { return kAllowance; }), 900'000);
   order.Lacks(1, Of(0), 100'001);
   EXPECT_TRUE(Taken(order, kAllowance).empty());
   order.Lacks(1, Of(0), 100'000);
   EXPECT_EQ(Taken(order, kAllowance), std::vector<Round>{1});
   EXPECT_TRUE(Taken(order, kAllowance).empty()) << "told twice";
-  EXPECT_EQ(order.Excess([](Rank) { return kAllowance; }), 0) << "none is held";
+  EXPECT_EQ(order.Excess([](Rank, Rank) { return kAllowance; }), 0) << "none is held";
 }
 
 TEST(CreditOrder, MessagesThatFitIntoTheWayOfACreditWaitForNothing) {
@@ -77,10 +77,25 @@ TEST(CreditOrder, ACreditForAFarPeerGoesEarlier) {
   order.Post(1, Of(0), 0, kMegabyte);
   order.Post(2, Of(1), 1, kMegabyte);
   order.Post(3, Of(1), 1, kMegabyte);
-  const auto taken = order.Take([](Rank from) { return from == 3 ? kMegabyte : 0; });
+  const auto taken = order.Take([](Rank to, Rank) { return to == 3 ? kMegabyte : 0; });
   ASSERT_EQ(taken.size(), 2u);
   EXPECT_EQ(taken[0].from, 1);
   EXPECT_EQ(taken[1].from, 3);
+}
+
+// The slowest of the messages that are missing decides.
+TEST(CreditOrder, WhatArrivesMeanwhileDependsOnWhoLacks) {
+  const auto taken = [](CreditOrder& order) {
+    return order.Take([](Rank, Rank lacking) { return lacking == 1 ? 2 * kMegabyte : 0; }).size();
+  };
+  CreditOrder near, both;
+  for (CreditOrder* order : {&near, &both}) order->Post(1, Of(0), 0, kMegabyte);
+  both.Post(2, Of(0), 0, kMegabyte);
+  for (CreditOrder* order : {&near, &both}) order->Post(3, Of(1), 1, kMegabyte);
+  EXPECT_EQ(taken(near), 2u);
+  EXPECT_EQ(taken(both), 2u) << "those of round 0";
+  both.Lacks(2, Of(0), 0);
+  EXPECT_EQ(taken(both), 1u);
 }
 
 TEST(CreditOrder, APeerThatIsGoneHoldsUpNobody) {
