@@ -20,7 +20,7 @@ namespace {
 
 constexpr Nanoseconds kLatency = kMillisecond;
 constexpr int64_t kMegabyte = 250'000;  // 1 MB: 1 ms at 1 byte per nanosecond
-constexpr Tag kTag{.index = 3};
+constexpr Tag kFirst{.index = 2}, kTag{.index = 3};
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 using MakeNode = std::function<std::unique_ptr<Algorithm>(Rank)>;
@@ -218,7 +218,6 @@ TEST(Offers, AWithdrawalTakesNoLaterPostBack) {
 
 // Until then its post is there, for an offer, too.
 TEST(Offers, ABusyNodeIsNotOfferedWhatItHasYetToWithdraw) {
-  constexpr Tag kFirst{.index = 2};
   const Heard heard = Play(
       AtTheGradient([](Host& host) {
         host.Send(1, kFirst, Megabyte(host));

@@ -15,9 +15,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
-#include <ranges>
 #include <string>
+#include <vector>
 
 namespace grapevine::testing {
 
@@ -41,13 +42,15 @@ inline uint64_t SeedCount(uint64_t count) {
 
 // `count` seeds from `first` on, or those that the environment asks for. They are noted in the
 // test's results.
-inline std::ranges::iota_view<uint64_t, uint64_t> Seeds(uint64_t count, uint64_t first = 1) {
-  if (const std::optional<uint64_t> only = OnlySeed()) return {*only, *only + 1};
+inline std::vector<uint64_t> Seeds(uint64_t count, uint64_t first = 1) {
+  if (const std::optional<uint64_t> only = OnlySeed()) return {*only};
   if (const char* text = std::getenv("TEST_FIRST_SEED")) first = std::strtoull(text, nullptr, 10);
   count = SeedCount(count);
   ::testing::Test::RecordProperty("seeds",
                                   std::to_string(first) + ".." + std::to_string(first + count - 1));
-  return {first, first + count};
+  std::vector<uint64_t> seeds(count);
+  std::iota(seeds.begin(), seeds.end(), first);
+  return seeds;
 }
 
 }  // namespace grapevine::testing
