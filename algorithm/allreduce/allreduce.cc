@@ -49,6 +49,8 @@ class AllreduceSgd final : public Algorithm {
   void Advance(Host& host);
   void BeginRound(Host& host);
   void EndRoundIfSummed(Host& host);
+  // Once it is summed, or given up.
+  void DropGradient(Host& host);
   // Steps along it.
   void EndRound(const KeptSum& sum, Host& host);
   // Where this node is behind: ends the round with the sum of the others, or does it again.
@@ -62,6 +64,7 @@ class AllreduceSgd final : public Algorithm {
 
   Vec replica_;
   Vec gradient_;
+  Vec summed_;  // the gradient's own vector, where that is as good
   OptimizerState optimizer_;
 
   Round round_ = 0;
@@ -146,7 +149,13 @@ void AllreduceSgd::BeginRound(Host& host) {
   in_round_ = true;
   gradient_ = host.New(host.replica_size(), "the gradient");
   ready_from_ = host.replica_size();
-  sum_.Begin(gradient_);
+  summed_ = gradient_;
+  if (sum_.later_in_place()) {
+    summed_ = host.New(host.replica_size(), "the sum of the gradients");
+    sum_.Begin(gradient_, summed_);
+  } else {
+    sum_.Begin(gradient_);
+  }
   host.Gradient(replica_, gradient_, round_, sum_.cuts());
 }
 
@@ -163,9 +172,14 @@ absl::Status AllreduceSgd::OnGradient(const GradientReady& event, Host& host) {
 
 void AllreduceSgd::EndRoundIfSummed(Host& host) {
   if (!in_round_ || ready_from_ > 0 || !sum_.summed()) return;
-  EndRound({.vector = std::exchange(gradient_, Vec{}), .round = round_, .members = members()},
-           host);
+  DropGradient(host);
+  EndRound({.vector = std::exchange(summed_, Vec{}), .round = round_, .members = members()}, host);
   BeginRound(host);
+}
+
+void AllreduceSgd::DropGradient(Host& host) {
+  if (gradient_ && sum_.later_in_place()) host.Drop(gradient_);
+  gradient_ = {};
 }
 
 void AllreduceSgd::EndRound(const KeptSum& sum, Host& host) {
@@ -208,7 +222,8 @@ void AllreduceSgd::RestIfDone(Host& host) {
 void AllreduceSgd::RestIfGivenUp(Host& host) {
   const bool computes = in_round_ && ready_from_ > 0;
   if (computes || !sum_.ended()) return;
-  if (gradient_) host.Drop(std::exchange(gradient_, Vec{}));
+  DropGradient(host);
+  if (summed_) host.Drop(std::exchange(summed_, Vec{}));
   sum_.Close(host);
   host.Rest(replica_);
 }
@@ -248,7 +263,7 @@ absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, cons
 
 absl::StatusOr<int64_t> Memory(const Spec&, const Topology& topology, int64_t size,
                                int state_vectors) {
-  return (LargestScratch(topology.size()) + 3 + state_vectors) * size;
+  return LargestScratch(topology.size(), size) + (3 + state_vectors) * size;
 }
 
 // Whole, and beside the backward pass as a gossip's exchange is beside the gradient. The default

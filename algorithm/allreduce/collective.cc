@@ -34,8 +34,10 @@ Part Slice(const Part& whole, const ElementRange& range) {
 
 }  // namespace
 
-int64_t LargestScratch(Rank size) {
-  return std::max<int64_t>(2, std::bit_width(static_cast<unsigned>(size - 1)));
+int64_t LargestScratch(Rank size, int64_t elements) {
+  const int64_t buffers = 2 * std::bit_width(static_cast<unsigned>(size - 1));
+  const int64_t small = std::min(buffers * elements, Collective::kEagerElements);
+  return std::max(2 * elements, small) + (size == 2 ? elements : 0);
 }
 
 Collective::Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel,
@@ -78,17 +80,27 @@ void Collective::Prepare(int64_t elements, Host& host, Round round) {
   // More than two large pieces are for ranks that do not keep step, where they cost
   // little. One has to do where small ones fill what would be the second.
   const int64_t affordable = (std::max({elements, 2 * largest, kEagerElements}) - small) / largest;
+  // A sum is in the slots of its exchanges until the end: the credits of the next need others.
+  const auto twice = static_cast<int64_t>(2 * large_.levels.size());
+  const bool exchanges = schedule_->exchange_levels() > 0;
+  large_.sums = exchanges && twice * largest <= kEagerElements && twice <= kMaxAhead ? 2 : 1;
   const int64_t large = MakeSlots(large_, std::clamp<int64_t>(affordable, 1, kMaxAhead));
   scratch_ = host.New(small + large, "an allreduce's partial sums");
   for (Slot& slot : large_.slots) slot.begin += small;
   PostAhead(host);
 }
 
+size_t Collective::Lane::NextSlot() const {
+  const size_t before = static_cast<size_t>(sum) % sums * levels.size();
+  return (before + next) % slots.size();
+}
+
 int64_t Collective::MakeSlots(Lane& lane, int64_t most) {
-  lane.slots.resize(std::min(lane.levels.size(), static_cast<size_t>(most)));
-  for (size_t i = 0; i < lane.levels.size(); ++i) {
+  const size_t uses = lane.sums * lane.levels.size();
+  lane.slots.resize(std::min(uses, static_cast<size_t>(most)));
+  for (size_t i = 0; i < uses; ++i) {
     Slot& slot = lane.slots[i % lane.slots.size()];
-    slot.size = std::max(slot.size, Elements(lane.levels[i]));
+    slot.size = std::max(slot.size, Elements(lane.levels[i % lane.levels.size()]));
   }
   int64_t end = 0;
   for (Slot& slot : lane.slots) {
@@ -98,13 +110,14 @@ int64_t Collective::MakeSlots(Lane& lane, int64_t most) {
   return end;
 }
 
-void Collective::Begin(Part data, Part into, Host& host) {
+void Collective::Begin(Part data, Part into, bool in_place, Host& host) {
   CHECK_EQ(data.size, elements_) << "a sum of another size than was prepared";
   CHECK_EQ(into.size, elements_) << "a sum of another size than its data";
   CHECK(summed()) << "two sums at once";
   ++sum_;
   data_ = data;
   into_ = into;
+  in_place_ = in_place;
   made_.clear();
   sent_levels_ = taken_levels_ = 0;
   Advance(host);
@@ -222,9 +235,8 @@ bool Collective::TakeInLevel(Host& host) {
 
 bool Collective::MayAdd(int level) const {
   if (!schedule_->Exchanges(level)) return true;
-  const bool in_place = LastExchange(level);
   return level < sent_levels_ &&
-         !(in_place &&
+         !(OverwritesData(level) &&
            std::ranges::any_of(unsent_, [&](const Unsent& sent) { return FromData(sent); }));
 }
 
@@ -276,7 +288,7 @@ void Collective::MakeRest(const ElementRange& range, Host& host) {
 }
 
 void Collective::MarkMade(const ElementRange& range) {
-  if (into_.vector == data_.vector || range.size() == 0) return;
+  if (in_place_ || range.size() == 0) return;
   auto at = made_.upper_bound(range.begin);
   if (at != made_.begin() && std::prev(at)->second >= range.begin) {
     --at;
@@ -307,7 +319,7 @@ bool Collective::PostNext(Lane& lane, Host& host) {
   if (lane.levels.empty()) return false;
   const int level = lane.levels[lane.next];
   const bool adds = Adds(level);
-  Slot& slot = lane.slots[lane.next % lane.slots.size()];
+  Slot& slot = lane.slots[lane.NextSlot()];
   const bool may_be =
       adds ? lane.sum <= sum_ + 1 : lane.sum == sum_ && HasLeft(schedule_->Mirror(level));
   if (slot.taken || !may_be) return false;
@@ -380,7 +392,7 @@ std::vector<Waiting> Collective::waiting_for() const {
   const bool sends = sent_levels_ < schedule_->levels() && Complete(Step(sent_levels_).sent);
   for (const Unsent& sent : unsent_) {
     const bool awaited =
-        summed() || (sends && !sent.left) || (LastExchange(taken_levels_) && FromData(sent));
+        summed() || (sends && !sent.left) || (OverwritesData(taken_levels_) && FromData(sent));
     if (awaited) waiting.push_back(sent.message);
   }
   if (taken_levels_ == schedule_->levels()) return waiting;
@@ -442,9 +454,10 @@ void BucketedSum::Prepare(int64_t elements, Host& host, Round round) {
   }
 }
 
-void BucketedSum::Begin(Vec data, Vec into) {
+void BucketedSum::Begin(Vec data, Vec into, bool in_place) {
   data_ = data;
   into_ = into;
+  in_place_ = in_place;
   begun_ = 0;
 }
 
@@ -452,7 +465,12 @@ void BucketedSum::OnReady(int64_t from, Host& host) {
   for (; begun_ < parts_.size() && parts_[begun_].bucket >= from; ++begun_) {
     const Part& part = parts_[begun_];
     const int64_t size = part.end - part.begin;
-    part.sum->Begin({data_, part.begin, size}, {into_, part.begin, size}, host);
+    const grapevine::Part data{data_, part.begin, size};
+    if (in_place_) {
+      part.sum->Begin(data, host);
+    } else {
+      part.sum->Begin(data, {into_, part.begin, size}, host);
+    }
   }
 }
 

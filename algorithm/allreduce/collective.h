@@ -23,9 +23,9 @@
 
 namespace grapevine {
 
-// The most scratch memory of a sum over `size` ranks, in vectors: small ones have a buffer for
-// every level of a tree; large ones two.
-int64_t LargestScratch(Rank size);
+// The most memory beside the data of a sum over `size` ranks, in elements: small vectors have
+// buffers for every level of two sums; large ones two, and one where the sum is not made in place.
+int64_t LargestScratch(Rank size, int64_t elements);
 
 // A sum of a vector that is complete.
 //
@@ -56,10 +56,10 @@ class Collective {
   // prepares the next one.
   void Prepare(int64_t elements, Host& host, Round round = 0);
   // Sums `data` (as many elements) over all ranks into itself.
-  void Begin(Part data, Host& host) { Begin(data, data, host); }
+  void Begin(Part data, Host& host) { Begin(data, data, true, host); }
   // Or into another vector: the data are read until it is complete, and stay. Nothing is summed of
   // one rank alone, nor written.
-  void Begin(Part data, Part into, Host& host);
+  void Begin(Part data, Part into, Host& host) { Begin(data, into, false, host); }
 
   // Messages of the next sum may arrive before it begins here. Errors name the message and the
   // current sum.
@@ -77,6 +77,12 @@ class Collective {
   bool ended() const { return posted_.empty() && unsent_.empty(); }
   // And then the memory is free.
   void End(Host& host);
+
+  // Whether a sum in place of its data ends later than one into another vector: that of two ranks
+  // whose vectors are on their way to each other until it is known that they have arrived.
+  bool later_in_place() const {
+    return schedule_->levels() == 1 && schedule_->exchange_levels() == 1;
+  }
 
   // The latest sum is complete in its vector.
   bool summed() const {
@@ -106,8 +112,11 @@ class Collective {
   struct Lane {
     std::vector<int> levels;
     std::vector<Slot> slots;
+    size_t sums = 1;  // that have slots of their own, in turn
     int64_t sum = 0;  // to post for next, in levels[next]
     size_t next = 0;
+
+    size_t NextSlot() const;
   };
   // What was sent and has not been received yet.
   struct Unsent {
@@ -125,6 +134,9 @@ class Collective {
     unsigned missing;  // bit i: range i has not arrived
   };
 
+  // Handles do not tell two vectors apart where they are phantoms.
+  void Begin(Part data, Part into, bool in_place, Host& host);
+
   AllreduceStep Step(int level) const { return schedule_->Step(level, elements_); }
   // That are received in a level.
   int64_t Elements(int level) const;
@@ -132,6 +144,11 @@ class Collective {
   bool Adds(int level) const { return schedule_->Reduces(level) || schedule_->Exchanges(level); }
   bool LastExchange(int level) const {
     return schedule_->Exchanges(level) && !schedule_->Exchanges(level + 1);
+  }
+  // Whether what is received in a level is summed where this rank's own vector, or what others have
+  // given to it before the exchanges, has been sent from.
+  bool OverwritesData(int level) const {
+    return LastExchange(level) && (in_place_ || schedule_->reduce_levels() > 0);
   }
   // The tag of one of the ranges of a level; its index is the round of the sum.
   Tag StepTag(int64_t sum, int level, size_t range) const;
@@ -187,6 +204,7 @@ class Collective {
   int64_t elements_ = 0;
   Part data_;
   Part into_;               // where the sum is made
+  bool in_place_ = true;    // there
   Part slot_sum_;           // during exchanges, this rank's sum in a slot
   Slot* source_ = nullptr;  // that slot
   // The elements of into_ that are there already, if it is another vector: begins and ends of
@@ -235,8 +253,8 @@ class BucketedSum {
   }
 
   // Begins a sum of `data`, none of whose elements is final yet; into itself, or as Collective's.
-  void Begin(Vec data) { Begin(data, data); }
-  void Begin(Vec data, Vec into);
+  void Begin(Vec data) { Begin(data, data, true); }
+  void Begin(Vec data, Vec into) { Begin(data, into, false); }
   // The elements from `from` on are final.
   void OnReady(int64_t from, Host& host);
 
@@ -249,6 +267,9 @@ class BucketedSum {
   absl::Status On(const Lost& event);
   bool ended() const;
   void End(Host& host);
+
+  // As Collective's.
+  bool later_in_place() const { return parts_.front().sum->later_in_place(); }
 
   // How many channels it has.
   uint16_t channels() const { return static_cast<uint16_t>(parts_.size()); }
@@ -266,6 +287,7 @@ class BucketedSum {
     int64_t bucket = 0;  // where its bucket begins
   };
 
+  void Begin(Vec data, Vec into, bool in_place);
   // The collective of a message's channel; an error if there is none.
   absl::StatusOr<Collective*> Find(Rank from, const Tag& tag) const;
 
@@ -276,6 +298,7 @@ class BucketedSum {
   std::vector<int64_t> cuts_;
   Vec data_;
   Vec into_;
+  bool in_place_ = true;
   size_t begun_;  // parts of the sum begun last
 };
 

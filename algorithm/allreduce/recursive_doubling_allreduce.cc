@@ -3,9 +3,9 @@
 // log2 n (alpha + M beta), the fewest latencies of all.
 //
 // For other n, the ranks from 2^k on, the largest power below n, first add their vectors to those
-// of the ranks 2^k below them, and get the sum back at the end: two levels more. For n = 2 there is
-// a latency more, in which it becomes known that a vector has arrived and may be replaced by the
-// sum.
+// of the ranks 2^k below them, and get the sum back at the end: two levels more. For n = 2 a sum in
+// place takes a latency more, in which it becomes known that a vector has arrived and may be
+// replaced (Collective::later_in_place).
 #include <bit>
 #include <string>
 

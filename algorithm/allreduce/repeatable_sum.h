@@ -52,6 +52,7 @@ class RepeatableSum {
   std::span<const int64_t> cuts() const { return sum_.cuts(); }
   void Begin(Vec data) { sum_.Begin(data); }
   void Begin(Vec data, Vec into) { sum_.Begin(data, into); }
+  bool later_in_place() const { return sum_.later_in_place(); }
   void OnReady(int64_t from, Host& host) { sum_.OnReady(from, host); }
   bool summed() const { return sum_.summed(); }
   // The sum has been used: it is kept, or dropped.

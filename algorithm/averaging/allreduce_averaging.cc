@@ -111,7 +111,7 @@ void AllreduceAveraging::TakeAnswer(Host& host) {
 }
 
 void AllreduceAveraging::BeginSum(Host& host) {
-  const bool beside = sum_.keeps() && nodes_ > 1;
+  const bool beside = (sum_.keeps() || sum_.later_in_place()) && nodes_ > 1;
   apart_ = beside || place_ == Sum::kOfACopy;
   if (place_ == Sum::kOfACopy) {
     data_ = CopyOf(own_, "the sum of the replicas", host);
@@ -227,7 +227,7 @@ AlgorithmKind AveragingKind(AveragingMethod method, AlgorithmKind kind) {
   const int replicas = method.order == StepOrder::kAwc ? 4 : 3;
   kind.memory = [=, kept = method.outer_vectors](const Spec&, const Topology& topology,
                                                  int64_t size, int state_vectors) {
-    return (LargestScratch(topology.size()) + replicas + kept + state_vectors) * size;
+    return LargestScratch(topology.size(), size) + (replicas + kept + state_vectors) * size;
   };
   return kind;
 }

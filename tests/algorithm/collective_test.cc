@@ -60,8 +60,11 @@ class Summation final : public Algorithm {
     } else {
       summing_ = true;
       if (made_ != Made::kInPlace) sum_ = host.New(host.replica_size(), "the sum");
-      const Vec into = made_ == Made::kInPlace ? data_ : sum_;
-      collective_.Begin(host.Whole(data_), host.Whole(into), host);
+      if (made_ == Made::kInPlace) {
+        collective_.Begin(host.Whole(data_), host);
+      } else {
+        collective_.Begin(host.Whole(data_), host.Whole(sum_), host);
+      }
     }
     if (status.ok()) Advance(host);
     return status;
@@ -306,6 +309,18 @@ TEST(Collective, ASingleExchangeWaitsUntilItsVectorIsReceived) {
   EXPECT_FALSE(collective.summed());
   ASSERT_TRUE(collective.On(Sent{SendId{1}}, host));
   EXPECT_TRUE(collective.summed());
+}
+
+TEST(Collective, ASingleExchangeIntoAnotherVectorWaitsForNothing) {
+  IdleHost host(6);
+  Collective collective(Schedule("allreduce:recursive-doubling", 0, 2), 1);
+  EXPECT_TRUE(collective.later_in_place());
+  collective.Prepare(6, host);
+  collective.Begin({{1}, 0, 6}, {{2}, 0, 6}, host);
+  ASSERT_TRUE(collective.On(Received{1, host.posted.at(0).tag}, host).ok());
+  EXPECT_TRUE(collective.summed());
+  EXPECT_FALSE(collective.idle());
+  EXPECT_EQ(host.posted.size(), 2u) << "the next sum's, while this one goes on";
 }
 
 // Up a tree of four in a group, then around a ring of three groups: the credit of a small

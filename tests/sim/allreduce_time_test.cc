@@ -63,8 +63,7 @@ double ClosedForm(const std::string& kind, Rank n, const Link& link) {
   }
   if (kind == "allreduce:tree") return Tree(n, link);
   if (kind == "allreduce:recursive-doubling") {
-    // Two ranks wait until they know that their vectors have arrived.
-    return Log2(n) * (link.latency + kBytes * link.Beta()) + (n == 2 ? link.latency : 0);
+    return Log2(n) * (link.latency + kBytes * link.Beta());
   }
   // 32 = 4 x 8 in both cases.
   if (kind == "allreduce:hierarchical:groups=4") {
@@ -153,6 +152,14 @@ TEST(AllreduceTime, OfTheNextSumIsNoLonger) {
       SCOPED_TRACE(::testing::Message() << kind << ", " << link.name);
       const double four = Simulate(kind, 32, link, 5, 0) - Simulate(kind, 32, link, 1, 0);
       ExpectWithin(0.001, four / 4, ClosedForm(kind, 32, link));
+    }
+    for (const Rank n : {2, 4, 8}) {
+      for (const char* kind : {"allreduce:ring", "allreduce:halving-doubling", "allreduce:tree",
+                               "allreduce:recursive-doubling"}) {
+        SCOPED_TRACE(::testing::Message() << kind << ", " << n << " nodes, " << link.name);
+        const double four = Simulate(kind, n, link, 5, 0) - Simulate(kind, n, link, 1, 0);
+        ExpectWithin(0.001, four / 4, ClosedForm(kind, n, link));
+      }
     }
   }
 }
