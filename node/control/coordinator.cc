@@ -1111,8 +1111,7 @@ void Coordinator::JudgeAccusation() {
 // and name each other, which says more.
 void Coordinator::JudgeStuck() {
   if (!accusations_.empty() || !first_contacts_.empty()) return;
-  const std::optional<std::string> why =
-      vitals_.Stuck(now_, [this](Rank rank) { return IsDone(rank); });
+  const std::optional<std::string> why = vitals_.Stuck([this](Rank rank) { return IsDone(rank); });
   if (!why) return;
   if (const std::optional<Rank> apart = options_.resilient ? ApartAtTheEnd() : std::nullopt) {
     return Lose(*apart, Failure::kPeerLost,

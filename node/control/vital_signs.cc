@@ -162,15 +162,14 @@ std::optional<RunStanding> VitalSigns::Standing(const std::function<bool(Rank)>&
   return standing;
 }
 
-std::optional<std::string> VitalSigns::Stuck(SteadyTime now,
-                                             const std::function<bool(Rank)>& done) const {
+std::optional<std::string> VitalSigns::Stuck(const std::function<bool(Rank)>& done) const {
   std::vector<std::string> chain;
   nanoseconds still = nanoseconds::max();
   for (const auto& [rank, node] : nodes_) {
     if (done(rank)) continue;
     const std::optional<Rank> awaited = FirstAwaited(rank);
     if (!awaited) return std::nullopt;
-    still = std::min<nanoseconds>(still, now - node.moved);
+    still = std::min(still, StoodStill(node));
     if (chain.size() < kMaxChain) {
       chain.push_back(absl::StrCat("rank ", rank, " waits for ", *awaited, " in round ",
                                    node.heartbeat.round()));
@@ -192,9 +191,9 @@ std::optional<VitalSigns::Finding> VitalSigns::Slow(SteadyTime now,
     const std::string finding = absl::StrCat("rank ", rank, " is slow: alive, but for ",
                                              HumanSeconds(standing), " in ", At(rank), waiting);
     // A long evaluation advances, batch by batch.
-    if (now - node.moved >= options_.step_timeout) {
+    if (StoodStill(node) >= options_.step_timeout) {
       return Finding{rank, absl::StrCat(finding, ", and nothing has moved for ",
-                                        HumanSeconds(now - node.moved), "; ",
+                                        HumanSeconds(StoodStill(node)), "; ",
                                         FlagWithTime("--step-timeout", options_.step_timeout),
                                         " allows no more")};
     }

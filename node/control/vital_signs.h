@@ -68,8 +68,9 @@ class VitalSigns {
   std::optional<Finding> Silent(SteadyTime now) const;
   // Where those are who are not done, as each has last said; nothing where all are.
   std::optional<RunStanding> Standing(const std::function<bool(Rank)>& done) const;
-  // Why nothing moves: all wait for one another who are not done, and have for 1.5 peer_timeout.
-  std::optional<std::string> Stuck(SteadyTime now, const std::function<bool(Rank)>& done) const;
+  // Why nothing moves: all wait for one another who are not done, and had for 1.5 peer_timeout
+  // when each last spoke.
+  std::optional<std::string> Stuck(const std::function<bool(Rank)>& done) const;
   // Who has not moved for step_timeout, though it waits for nobody. `notices`: of those who have
   // been in a round for long while others wait for them, once for each round.
   std::optional<Finding> Slow(SteadyTime now, const std::function<bool(Rank)>& done,
@@ -87,6 +88,10 @@ class VitalSigns {
     Round slow_noticed = -1;
   };
 
+  // How long it had stood still when it last spoke: since then it may have gone on.
+  static std::chrono::nanoseconds StoodStill(const Node& node) {
+    return node.silence.last_heard() - node.moved;
+  }
   // For whom it waits first, as a node that is known.
   const Node* FirstAwaited(const Node& node) const;
   // The longest wait for somebody who does not wait himself.

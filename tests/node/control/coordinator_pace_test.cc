@@ -146,6 +146,22 @@ TEST_F(CoordinatorPace, WhenAllWaitAndNothingMovesTheRunIsStuck) {
                                HasSubstr("rank 1 waits for 0 in round 3")));
 }
 
+// Its connection to rank 0 may be broken for a moment, in which it goes on, as the others have.
+TEST_F(CoordinatorPace, NobodyIsStuckWhoHasNotBeenHeardSince) {
+  BeginRunning(2);
+  Pass(milliseconds(5500), [&] {
+    Beat(0, 3, {1}, 7);
+    Beat(1, 3, {0}, 7);
+  });
+  Pass(milliseconds(1500), [&] { Beat(0, 3, {1}, 7); });
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+  Pass(milliseconds(700), [&] {
+    Beat(0, 3, {1}, 7);
+    Beat(1, 3, {0}, 7);
+  });
+  EXPECT_THAT(Message(), HasSubstr("stuck")) << "it says that it still waits";
+}
+
 // Who connects has a time-out and a reason of its own.
 TEST_F(CoordinatorPace, ARunInWhichANodeIsConnectingIsNotStuck) {
   BeginRunning(3);

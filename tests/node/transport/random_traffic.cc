@@ -204,7 +204,7 @@ void RandomTraffic::Handle(Rank rank, const Report& report) {
       ++declined_;
       return OnEnd(rank, name, false);
     case Report::Kind::kFailed:
-      return Fail(rank, "the peer failed", name);
+      return Fail(rank, absl::StrCat("the peer failed: ", report.why.message()), name);
   }
 }
 

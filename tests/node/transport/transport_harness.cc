@@ -45,7 +45,7 @@ void RecordingSink::OnDeclined(Rank to, Tag tag) {
 }
 
 void RecordingSink::OnPeerFailed(Rank peer, const absl::Status& why) {
-  if (on_report) on_report({Report::Kind::kFailed, peer});
+  if (on_report) on_report({.kind = Report::Kind::kFailed, .peer = peer, .why = why});
   MutexLock lock(mutex_);
   failed_.emplace(peer, why);
   changed_.NotifyAll();

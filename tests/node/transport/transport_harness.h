@@ -25,6 +25,7 @@ struct Report {
   Tag tag = {};
   int64_t bytes = 0;
   Note note = {};
+  absl::Status why = {};  // of a failure
 };
 
 // Remembers every call. Thread-safe.

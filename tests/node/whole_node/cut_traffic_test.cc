@@ -26,6 +26,9 @@ constexpr Rank kNodes = 3;
 constexpr int64_t kChunk = 50'000;
 // Traffic that still goes on after so much virtual time does not end.
 constexpr std::chrono::hours kLongest{1};
+// Longer than all the time that a pair, whose connections may break before anything has come over
+// them, is without one.
+constexpr std::chrono::milliseconds kPatience{kLongest};
 
 // Production's links and conversations over simulated connections, one of which breaks every so
 // often. Its two ends hear of that at different times, up to half a second apart: one may call
@@ -48,7 +51,8 @@ class CutNetwork final : public TransportNetwork {
           EdgeIdentity{.rank = rank,
                        .world_size = kNodes,
                        .call = {.process = static_cast<uint64_t>(rank) + 1}},
-          SimulatedTransportOptions{.chunk_bytes = kChunk, .round = [] { return Round{0}; }},
+          SimulatedTransportOptions{
+              .peer_timeout = kPatience, .chunk_bytes = kChunk, .round = [] { return Round{0}; }},
           &network_, &by_rank_, &sink(rank)));
       transports_.back()->Join("run");
     }

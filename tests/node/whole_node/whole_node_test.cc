@@ -311,12 +311,13 @@ void ExpectTheCulprit(const RunPlan& plan, const absl::Status& ending) {
 
 // When all must have ended that are not stopped themselves: a node has
 // --rendezvous-timeout to come and --peer-timeout to be heard, rank 0 some seconds to
-// listen to the accused and to see all leave.
+// listen to the accused and to see all leave, and whoever evaluates first comes to an end with that.
 std::chrono::nanoseconds Latest(const RunPlan& plan) {
   const Fault& fault = plan.faults[0];
   // What cannot begin ends at once.
   if (fault.kind == Fault::Kind::kMisfit && plan.token) return plan.rendezvous_timeout / 2;
-  return fault.at + plan.rendezvous_timeout + 2 * plan.peer_timeout + std::chrono::seconds(8);
+  return fault.at + plan.rendezvous_timeout + 2 * (plan.peer_timeout + plan.evaluation) +
+         std::chrono::seconds(8);
 }
 
 // Whether the fault cannot have come too late to matter. A server has no loss.
@@ -437,6 +438,8 @@ RunPlan CutOffPlan(uint64_t seed) {
   plan.peer_timeout = std::chrono::seconds(30);
   plan.min_peer_timeout.reset();
   plan.step_timeout = std::chrono::seconds(60);
+  // Of two that have had nothing to tell each other yet, the edge is still to be made.
+  plan.rendezvous_timeout = std::chrono::seconds(60);
   return plan;
 }
 
