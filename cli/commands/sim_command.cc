@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <iostream>
@@ -8,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,6 +40,7 @@
 #include "run/config/resolved_config.h"
 #include "run/records/run_directory.h"
 #include "run/records/sweep_directory.h"
+#include "system/usable_cores.h"
 
 namespace grapevine {
 namespace {
@@ -78,9 +77,7 @@ absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
 // where the winning side changes, which nobody knows before.
 absl::StatusOr<ClusterAdvice> AdviseAloud(const Config& config, bool quiet,
                                           const std::atomic<bool>& interrupted) {
-  AdviceRunOptions options{
-      .threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
-      .interrupted = &interrupted};
+  AdviceRunOptions options{.threads = UsableCores(), .interrupted = &interrupted};
   if (quiet) return AdviseCluster(config, options);
   StatusLine line;
   const auto begin = std::chrono::steady_clock::now();
@@ -224,7 +221,7 @@ absl::Status SimulateSweep(std::vector<SweepCell>& cells, DatasetCache* data,
   ASSIGN_OR_RETURN(const LockedFolder locked, CreateSweepDirectory(cells, absl::Now()));
   const std::string& folder = locked.path;
   RETURN_IF_ERROR(FillCompute(folder, data, interrupted, &cells));
-  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = UsableCores();
   std::cout << cells.size() << " cells on " << threads << " threads, in " << folder << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
   return CarryOutCells(cells,
