@@ -28,6 +28,7 @@
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/core/setting_checks.h"
 #include "experiment/real/dashboard.h"
+#include "experiment/real/descriptor_needs.h"
 #include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_options.h"
@@ -250,10 +251,17 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   return SayClosing(config, rank, run.coordinates());
 }
 
+// What this machine can do as this rank.
+absl::StatusOr<std::unique_ptr<Experiment>> BuildForNode(const Config& config, Rank rank) {
+  RETURN_IF_ERROR(CheckNode(config, rank));
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  RETURN_IF_ERROR(ProvideDescriptors(*experiment));
+  return experiment;
+}
+
 absl::Status BuildAndCarryOut(const Config& config, NodeRunOptions options,
                               const std::string& node_text) {
-  RETURN_IF_ERROR(CheckNode(config, options.rank));
-  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, BuildForNode(config, options.rank));
   return CarryOut(config, *experiment, std::move(options), node_text);
 }
 
@@ -296,8 +304,7 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   RETURN_IF_ERROR(CheckTelemetry(addresses));
   const bool serves = options.rank == 0 && !Launched();  // a launcher has said it
   ASSIGN_OR_RETURN(const std::string dashboard, serves ? DashboardText(config) : std::string());
-  RETURN_IF_ERROR(CheckNode(config, options.rank));
-  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, BuildForNode(config, options.rank));
   std::cout << node_text << dashboard << "token: " << token.origin << "\n" << Opening(*experiment);
   if (options.rank != 0 || Launched()) return absl::OkStatus();  // a launcher sees to the directory
   return config.has_resume() ? CheckGoesOn(*experiment).status() : CheckRunDirectory(config);

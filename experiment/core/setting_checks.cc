@@ -190,4 +190,6 @@ absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer
   return CheckWholeTensors(config, optimizer, layout);
 }
 
+bool UsesGraph(const Config& config) { return !IsCentralized(config.algorithm()); }
+
 }  // namespace grapevine

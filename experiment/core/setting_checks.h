@@ -31,6 +31,10 @@ absl::Status CheckOnRealNodes(const Config& config);
 absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer,
                                 const ReplicaLayout& layout);
 
+// Whether nodes talk along --topology, with the weights of --mixing: an allreduce, and servers,
+// have ways of their own.
+bool UsesGraph(const Config& config);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_EXPERIMENT_CORE_SETTING_CHECKS_H_
