@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/experiment_command.h"
+#include "cli/commands/sweep_command.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"
 #include "cli/terminal/logging.h"
@@ -288,6 +289,7 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   RaiseDescriptorLimit();
   const Config& config = resolved.config;
   RETURN_IF_ERROR(ValidateForRealNodes(resolved));
+  RETURN_IF_ERROR(CheckSettingsMatter({{.resolved = resolved, .coordinates = {}, .label = ""}}));
   RETURN_IF_ERROR(CheckOnRealNodes(resolved.config));
   ASSIGN_OR_RETURN(const CoordinatorPlace place, PlaceOfCoordinator(config, Launched()));
   ASSIGN_OR_RETURN(NodeIdentity identity, IdentifyNode(place, &resolved));

@@ -156,12 +156,9 @@ absl::Status FillMemoryBandwidth(bool quiet, std::vector<SweepCell>* cells) {
 std::string Header(const Experiment& experiment, const NetworkPlan& network) {
   const Config& config = experiment.config();
   const std::string size = HumanSize(4.0 * static_cast<double>(experiment.layout().size));
-  return absl::StrFormat(
-      "%d simulated nodes, %s, %s weights, %s\n%s: replicas of %s, %d rounds\n"
-      "network: %s\n",
-      config.nodes(), experiment.mixing().topology().name(), experiment.mixing().name(),
-      experiment.algorithm_name(), config.model(), size, experiment.rounds(),
-      network.description());
+  return absl::StrFormat("%s\n%s: replicas of %s, %d rounds\nnetwork: %s\n",
+                         CastText(experiment, "simulated nodes"), config.model(), size,
+                         experiment.rounds(), network.description());
 }
 
 // What signals ask of a simulation.
@@ -295,6 +292,7 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
     RETURN_IF_ERROR(ValidateForSimulation(cell.resolved));
   }
   RETURN_IF_ERROR(CheckCheckpoints(cells));
+  RETURN_IF_ERROR(CheckSettingsMatter(cells));
   Wishes wishes;
   ASSIGN_OR_RETURN(const std::unique_ptr<Interruption> interruption, WatchFor(wishes));
   return AsTold(wishes, SimulateUntilTold(cells, dry_run, advice, wishes));

@@ -297,6 +297,7 @@ absl::Status Train(std::vector<SweepCell>& cells, bool dry_run) {
     RETURN_IF_ERROR(ValidateForRealNodes(cell.resolved));
   }
   RETURN_IF_ERROR(CheckCheckpoints(cells));
+  RETURN_IF_ERROR(CheckSettingsMatter(cells));
   const Config& first = cells.front().resolved.config;
   if (first.log_format() == "json") UseJsonLines(std::cout, "info");
   return cells.size() == 1 ? TrainOne(first, dry_run) : TrainSweep(cells, dry_run);

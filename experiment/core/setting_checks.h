@@ -35,6 +35,11 @@ absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer
 // have ways of their own.
 bool UsesGraph(const Config& config);
 
+// Whether --momentum, or --weight-decay, changes what the optimizer of this (valid) configuration
+// does: Adam has no momentum of that kind, and a spec's own numbers take precedence.
+bool MomentumMatters(const Config& config);
+bool WeightDecayMatters(const Config& config);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_EXPERIMENT_CORE_SETTING_CHECKS_H_
