@@ -241,5 +241,32 @@ TEST(Usage, AGraphThatNobodyUsesIsNotShown) {
   }
 }
 
+TEST(Usage, RelativeDataAreSaidToBeRelativeToWhat) {
+  const std::string here = std::filesystem::current_path().string();
+  for (const std::string data : {"mnist:nowhere", "cifar10:nowhere", "npz:nowhere.npz"}) {
+    ExpectRefused({"train", "-n", "2", "--model=softmax", "--dry-run", "--data=" + data}, kInput,
+                  HasSubstr("; --data=" + data + " is relative to the current folder, " + here));
+  }
+  ExpectRefused({"train", "-n", "2", "--model=softmax", "--dry-run", "--data=mnist:/nowhere"},
+                kInput, Not(HasSubstr("relative to")));
+}
+
+TEST(Usage, AModelOfNanIsNotEvaluated) {
+  const ScratchFolder folder;
+  const std::string model = folder.File("run/model.safetensors");
+  ASSERT_EQ(
+      RunGrapevine({"train", "-n", "2", "--model=softmax", "--data=synthetic:train=64:test=20",
+                    "--rounds=2", "--out=" + folder.File("run")})
+          .exit_code,
+      0);
+  std::fstream file(model, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-4, std::ios::end).write("\0\0\xc0\x7f", 4);
+  file.close();
+  for (const char* mode : {"--train", "--json"}) {
+    ExpectRefused({"eval", model, "--data=synthetic:train=64:test=20", mode}, kDiverged,
+                  HasSubstr(model + ": the model has NaN or infinite elements"));
+  }
+}
+
 }  // namespace
 }  // namespace grapevine::testing
