@@ -15,6 +15,7 @@
 #include "node/discovery/role_lease.h"
 #include "node/identity/host_address.h"
 #include "node/node_report.h"
+#include "node/server/grpc_channel.h"
 #include "node/server/grpc_credentials.h"
 #include "node/server/grpc_keepalive.h"
 #include "node/transport/grpc/grpc_transport_options.h"
@@ -255,7 +256,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
   RequireRank(options_.credentials.names(), holder_, &arguments);
   // Its connection is its own, as one that broke is not to be used again.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(FormatHostAddress(coordinator_at_.address), channel, arguments);
+  return DirectChannel(FormatHostAddress(coordinator_at_.address), channel, arguments);
 }
 
 GrpcControlClient::Dial NodeSession::Redial() {

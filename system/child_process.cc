@@ -65,6 +65,7 @@ void Execute(const Prepared& prepared) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);  // what is ignored stays so in another program
   if (prepared.pinned) sched_setaffinity(0, sizeof(prepared.cpus), &prepared.cpus);
   // dup2 also clears close-on-exec of the new number.
   if (dup2(prepared.input, STDIN_FILENO) < 0 || dup2(prepared.output, STDOUT_FILENO) < 0 ||

@@ -25,6 +25,7 @@
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
 #include "experiment/measured_network/measured_network.h"
+#include "experiment/real/descriptor_needs.h"
 #include "experiment/real/node_addresses.h"
 #include "node/identity/authentication.h"
 #include "node/identity/host_address.h"
@@ -48,11 +49,6 @@ namespace {
 // Of so many hosts all pairs are measured where no graph is given: fifteen.
 constexpr size_t kFewHosts = 6;
 constexpr std::chrono::milliseconds kLongestMeasurement{30000};
-
-// Of a process, without neighbours: libraries, logs, the files of a run, gRPC's own.
-constexpr int64_t kOwnDescriptors = 64;
-// Connections to a neighbour and from it, and what gRPC keeps for each.
-constexpr int64_t kDescriptorsOfEdge = 4;
 
 struct DoctorOptions {
   std::string network_out;
@@ -118,24 +114,6 @@ std::vector<HostEdge> EdgesToMeasure(const Topology& topology, const HostGroups&
   }
   if (count == 1) edges.insert({0, 0});
   return {edges.begin(), edges.end()};
-}
-
-// Of the node that opens most: rank 0 hears from all.
-int64_t DescriptorsNeeded(const Topology& topology) {
-  std::vector<Rank> neighbours;
-  size_t most = 0;
-  for (Rank rank = 0; rank < topology.size(); ++rank) {
-    std::set<Rank> all;
-    for (Round round = 0; round < topology.shown_rounds(); ++round) {
-      topology.OutNeighbours(rank, round, &neighbours);
-      all.insert(neighbours.begin(), neighbours.end());
-      topology.InNeighbours(rank, round, &neighbours);
-      all.insert(neighbours.begin(), neighbours.end());
-    }
-    most = std::max(most, all.size());
-  }
-  return kOwnDescriptors + kDescriptorsOfEdge * static_cast<int64_t>(most) +
-         static_cast<int64_t>(topology.size());
 }
 
 // Bytes of the vectors of a node; none where no model is given.

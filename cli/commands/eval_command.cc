@@ -1,9 +1,12 @@
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -56,6 +59,18 @@ void Print(const EvalOptions& options, const std::string& model, const Evaluatio
             << std::endl;
 }
 
+absl::Status CheckIsFinite(const std::string& file, const std::vector<float>& replica) {
+  if (std::ranges::all_of(replica, [](float element) { return std::isfinite(element); })) {
+    return absl::OkStatus();
+  }
+  return WithFailure(
+      absl::OutOfRangeError(absl::StrCat(
+          file,
+          ": the model has NaN or infinite elements: its run has diverged (a lower --lr or a "
+          "warm-up may help)")),
+      Failure::kDiverged);
+}
+
 absl::Status Evaluate(const EvalOptions& options) {
   ASSIGN_OR_RETURN(Safetensors file, Safetensors::Open(options.file));
   const auto named = file.metadata().find("model");
@@ -70,6 +85,7 @@ absl::Status Evaluate(const EvalOptions& options) {
   if (!network.ok()) return NamingFlag("--model", model, network.status());
   std::vector<float> replica((*network)->layout().size);
   RETURN_IF_ERROR(file.Load((*network)->layout(), replica.data()));
+  RETURN_IF_ERROR(CheckIsFinite(options.file, replica));
   ASSIGN_OR_RETURN(EvaluationSums evaluation,
                    EvaluateOn(part, replica.data(), **network,
                               {.threads = PrefetchThreads(*part, /*processes=*/1, /*gpu=*/false)}));

@@ -1,20 +1,31 @@
 #include "cli/commands/experiment_command.h"
 
 #include <iostream>
+#include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/logging.h"
+#include "cli/terminal/out_of_memory.h"
+#include "run/config/config.pb.h"
 #include "run/config/resolved_config.h"
 
 namespace grapevine {
 namespace {
 
+// Of how the program logs, and how it ends where there is too little memory.
+void Prepare(const Config& config) {
+  ConfigureLogging(config);
+  const std::string last = absl::StrCat("grapevine: ", OutOfMemoryText(config));
+  EndWhenOutOfMemory((config.log_format() == "json" ? JsonLine("error", last) : last) + "\n");
+}
+
 absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBody& body) {
   ASSIGN_OR_RETURN(ResolvedConfig resolved, flags.Resolve());
-  ConfigureLogging(resolved.config);
+  Prepare(resolved.config);
   if (resolved.config.log_format() == "json") UseJsonLines(std::cout, "info");
   if (absl::Status status = body(resolved, dry_run); !status.ok()) {
     return NamingOrigin(resolved, status);
@@ -26,7 +37,7 @@ absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBo
 absl::Status CarryOutSweep(const ConfigFlags& flags, bool dry_run, const SweepBody& body,
                            const std::optional<std::string>& rounds) {
   ASSIGN_OR_RETURN(std::vector<SweepCell> cells, flags.ResolveSweep(rounds));
-  ConfigureLogging(cells.front().resolved.config);
+  Prepare(cells.front().resolved.config);
   if (absl::Status status = body(cells, dry_run); !status.ok()) {
     return NamingOrigin(cells.front().resolved, status);
   }

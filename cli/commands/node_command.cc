@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/experiment_command.h"
+#include "cli/commands/sweep_command.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"
 #include "cli/terminal/logging.h"
@@ -28,6 +29,7 @@
 #include "experiment/core/run_checkpoints.h"
 #include "experiment/core/setting_checks.h"
 #include "experiment/real/dashboard.h"
+#include "experiment/real/descriptor_needs.h"
 #include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_options.h"
@@ -250,10 +252,17 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   return SayClosing(config, rank, run.coordinates());
 }
 
+// What this machine can do as this rank.
+absl::StatusOr<std::unique_ptr<Experiment>> BuildForNode(const Config& config, Rank rank) {
+  RETURN_IF_ERROR(CheckNode(config, rank));
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  RETURN_IF_ERROR(ProvideDescriptors(*experiment));
+  return experiment;
+}
+
 absl::Status BuildAndCarryOut(const Config& config, NodeRunOptions options,
                               const std::string& node_text) {
-  RETURN_IF_ERROR(CheckNode(config, options.rank));
-  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, BuildForNode(config, options.rank));
   return CarryOut(config, *experiment, std::move(options), node_text);
 }
 
@@ -280,6 +289,7 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   RaiseDescriptorLimit();
   const Config& config = resolved.config;
   RETURN_IF_ERROR(ValidateForRealNodes(resolved));
+  RETURN_IF_ERROR(CheckSettingsMatter({{.resolved = resolved, .coordinates = {}, .label = ""}}));
   RETURN_IF_ERROR(CheckOnRealNodes(resolved.config));
   ASSIGN_OR_RETURN(const CoordinatorPlace place, PlaceOfCoordinator(config, Launched()));
   ASSIGN_OR_RETURN(NodeIdentity identity, IdentifyNode(place, &resolved));
@@ -296,8 +306,7 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   RETURN_IF_ERROR(CheckTelemetry(addresses));
   const bool serves = options.rank == 0 && !Launched();  // a launcher has said it
   ASSIGN_OR_RETURN(const std::string dashboard, serves ? DashboardText(config) : std::string());
-  RETURN_IF_ERROR(CheckNode(config, options.rank));
-  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, BuildForNode(config, options.rank));
   std::cout << node_text << dashboard << "token: " << token.origin << "\n" << Opening(*experiment);
   if (options.rank != 0 || Launched()) return absl::OkStatus();  // a launcher sees to the directory
   return config.has_resume() ? CheckGoesOn(*experiment).status() : CheckRunDirectory(config);

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <iostream>
@@ -8,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,6 +40,7 @@
 #include "run/config/resolved_config.h"
 #include "run/records/run_directory.h"
 #include "run/records/sweep_directory.h"
+#include "system/usable_cores.h"
 
 namespace grapevine {
 namespace {
@@ -78,9 +77,7 @@ absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
 // where the winning side changes, which nobody knows before.
 absl::StatusOr<ClusterAdvice> AdviseAloud(const Config& config, bool quiet,
                                           const std::atomic<bool>& interrupted) {
-  AdviceRunOptions options{
-      .threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
-      .interrupted = &interrupted};
+  AdviceRunOptions options{.threads = UsableCores(), .interrupted = &interrupted};
   if (quiet) return AdviseCluster(config, options);
   StatusLine line;
   const auto begin = std::chrono::steady_clock::now();
@@ -159,12 +156,9 @@ absl::Status FillMemoryBandwidth(bool quiet, std::vector<SweepCell>* cells) {
 std::string Header(const Experiment& experiment, const NetworkPlan& network) {
   const Config& config = experiment.config();
   const std::string size = HumanSize(4.0 * static_cast<double>(experiment.layout().size));
-  return absl::StrFormat(
-      "%d simulated nodes, %s, %s weights, %s\n%s: replicas of %s, %d rounds\n"
-      "network: %s\n",
-      config.nodes(), experiment.mixing().topology().name(), experiment.mixing().name(),
-      experiment.algorithm_name(), config.model(), size, experiment.rounds(),
-      network.description());
+  return absl::StrFormat("%s\n%s: replicas of %s, %d rounds\nnetwork: %s\n",
+                         CastText(experiment, "simulated nodes"), config.model(), size,
+                         experiment.rounds(), network.description());
 }
 
 // What signals ask of a simulation.
@@ -224,7 +218,7 @@ absl::Status SimulateSweep(std::vector<SweepCell>& cells, DatasetCache* data,
   ASSIGN_OR_RETURN(const LockedFolder locked, CreateSweepDirectory(cells, absl::Now()));
   const std::string& folder = locked.path;
   RETURN_IF_ERROR(FillCompute(folder, data, interrupted, &cells));
-  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = UsableCores();
   std::cout << cells.size() << " cells on " << threads << " threads, in " << folder << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
   return CarryOutCells(cells,
@@ -298,6 +292,7 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
     RETURN_IF_ERROR(ValidateForSimulation(cell.resolved));
   }
   RETURN_IF_ERROR(CheckCheckpoints(cells));
+  RETURN_IF_ERROR(CheckSettingsMatter(cells));
   Wishes wishes;
   ASSIGN_OR_RETURN(const std::unique_ptr<Interruption> interruption, WatchFor(wishes));
   return AsTold(wishes, SimulateUntilTold(cells, dry_run, advice, wishes));

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/terminal/progress.h"
+#include "experiment/core/setting_checks.h"
 #include "report/sweep_table.h"
 #include "report/sweep_winners.h"
 #include "run/config/config_field.h"
@@ -79,6 +80,26 @@ absl::Status CheckCheckpoints(const std::vector<SweepCell>& cells) {
                                    "or run one of them by itself"));
   }
   return absl::OkStatus();
+}
+
+namespace {
+
+absl::Status CheckMatters(const std::vector<SweepCell>& cells, const std::string& field,
+                          bool (*matters)(const Config&)) {
+  const ResolvedConfig& first = cells.front().resolved;
+  if (first.OriginOf(field).source != Source::kCommandLine) return absl::OkStatus();
+  const auto in_cell = [matters](const SweepCell& cell) { return matters(cell.resolved.config); };
+  if (std::ranges::any_of(cells, in_cell)) return absl::OkStatus();
+  return UsageError(absl::StrCat(Culprit(first, field),
+                                 ": has no effect: --optimizer=", first.config.optimizer(),
+                                 " has nothing of the kind, or its own; drop one of the two"));
+}
+
+}  // namespace
+
+absl::Status CheckSettingsMatter(const std::vector<SweepCell>& cells) {
+  RETURN_IF_ERROR(CheckMatters(cells, "momentum", MomentumMatters));
+  return CheckMatters(cells, "weight_decay", WeightDecayMatters);
 }
 
 absl::Status CheckOutput(const std::vector<SweepCell>& cells) {

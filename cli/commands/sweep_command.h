@@ -30,6 +30,9 @@ absl::StatusOr<std::unique_ptr<Experiment>> BuildFirst(const std::vector<SweepCe
 // that it has not finished.
 absl::Status CheckCheckpoints(const std::vector<SweepCell>& cells);
 
+// Refuses --momentum and --weight-decay on the command line where no cell's optimizer uses them.
+absl::Status CheckSettingsMatter(const std::vector<SweepCell>& cells);
+
 // Whether there is a place for the files, before anything is measured or computed: a run's for one
 // cell, a sweep's for several, which refuse what is of one run, such as --trace.
 absl::Status CheckOutput(const std::vector<SweepCell>& cells);

@@ -37,6 +37,7 @@
 #include "experiment/core/run_plan.h"
 #include "experiment/core/setting_checks.h"
 #include "experiment/real/dashboard.h"
+#include "experiment/real/descriptor_needs.h"
 #include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
 #include "experiment/sweep/sweep_run.h"
@@ -68,6 +69,7 @@ struct Plan {
 
 absl::StatusOr<Plan> MakePlan(const Config& config) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  if (!HasHosts(config)) RETURN_IF_ERROR(ProvideDescriptorsOfLauncher(*experiment));
   RETURN_IF_ERROR(CheckpointsOf(*experiment).status());
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint, CheckGoesOn(*experiment));
   const RunPlan plan = checkpoint ? PlanFrom(*checkpoint, *experiment) : experiment->plan();
@@ -295,6 +297,7 @@ absl::Status Train(std::vector<SweepCell>& cells, bool dry_run) {
     RETURN_IF_ERROR(ValidateForRealNodes(cell.resolved));
   }
   RETURN_IF_ERROR(CheckCheckpoints(cells));
+  RETURN_IF_ERROR(CheckSettingsMatter(cells));
   const Config& first = cells.front().resolved.config;
   if (first.log_format() == "json") UseJsonLines(std::cout, "info");
   return cells.size() == 1 ? TrainOne(first, dry_run) : TrainSweep(cells, dry_run);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "experiment/core/other_nodes.h"
 #include "experiment/core/run_plan.h"
+#include "experiment/core/setting_checks.h"
 #include "run/records/metrics.h"
 #include "run/records/run_directory.h"
 #include "run/records/statistics.h"
@@ -101,12 +102,19 @@ std::string GoesOnText(const Experiment& experiment, const std::optional<Checkpo
   return text;
 }
 
+std::string CastText(const Experiment& experiment, std::string_view nodes) {
+  const std::string graph = UsesGraph(experiment.config())
+                                ? absl::StrCat(experiment.mixing().topology().name(), ", ",
+                                               experiment.mixing().name(), " weights, ")
+                                : "";
+  return absl::StrCat(experiment.config().nodes(), " ", std::string(nodes), ", ", graph,
+                      experiment.algorithm_name());
+}
+
 std::string Opening(const Experiment& experiment) {
   const Config& config = experiment.config();
   const Round rounds = experiment.rounds();
-  std::string text = absl::StrFormat("%d nodes, %s, %s weights, %s\n", config.nodes(),
-                                     experiment.mixing().topology().name(),
-                                     experiment.mixing().name(), experiment.algorithm_name());
+  std::string text = absl::StrCat(CastText(experiment, "nodes"), "\n");
   const std::string size = HumanSize(4.0 * static_cast<double>(experiment.layout().size));
   if (experiment.problem().data() == nullptr) {
     absl::StrAppendFormat(&text, "%s: replicas of %s%s, %d rounds\n", config.model(), size,

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "experiment/core/experiment.h"
@@ -20,6 +21,10 @@ std::string Conclusion(const Summary& summary);
 // Where the time of a step of real nodes went, on average, which node is the slowest, and who
 // waited longest for whom, as lines; nothing where the summary does not say.
 std::string StepsText(const Summary& summary);
+
+// "16 simulated nodes, ring, metropolis weights, dpsgd", where `nodes` is "simulated nodes";
+// without graph and weights where the algorithm uses none.
+std::string CastText(const Experiment& experiment, std::string_view nodes);
 
 // Nodes, graph, algorithm, model and length of the run, as lines.
 std::string Opening(const Experiment& experiment);

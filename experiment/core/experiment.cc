@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -187,8 +188,9 @@ absl::Status Experiment::BuildGraph() {
   absl::StatusOr<std::shared_ptr<const Topology>> topology =
       MakeTopology(config_.topology(), config_.nodes(), config_.seed());
   if (!topology.ok()) return NamingFlag("--topology", config_.topology(), topology.status());
-  absl::StatusOr<std::shared_ptr<const Mixing>> mixing =
-      MakeMixing(config_.mixing(), *std::move(topology));
+  // Weights that nobody uses are refused to nobody.
+  const std::string weights = UsesGraph(config_) ? config_.mixing() : Config().mixing();
+  absl::StatusOr<std::shared_ptr<const Mixing>> mixing = MakeMixing(weights, *std::move(topology));
   if (!mixing.ok()) return NamingFlag("--mixing", config_.mixing(), mixing.status());
   mixing_ = *std::move(mixing);
   return absl::OkStatus();

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -71,11 +73,24 @@ absl::StatusOr<int64_t> AugmentedPasses(const Config& config, const RunPlan& pla
   return std::llround(*rounds) * plan.passes;
 }
 
+// "mnist:data" is another folder for a run that goes on from elsewhere.
+absl::Status SayingRelativeToWhat(const std::string& data, const absl::Status& status) {
+  const size_t colon = data.find(':');
+  const bool relative = colon != data.npos && !data.substr(colon + 1).starts_with('/');
+  std::error_code error;
+  const std::string here = std::filesystem::current_path(error).string();
+  if (FailureOf(status) != Failure::kInput || !relative || error) return status;
+  return InputError(absl::StrCat(std::string(status.message()), "; --data=", data,
+                                 " is relative to the current folder, ", here));
+}
+
 absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config, Rank workers,
                                                             DatasetCache* cache) {
   absl::StatusOr<TrainTest> data =
       cache != nullptr ? cache->Get(config.data()) : MakeDataset(config.data());
-  if (!data.ok()) return NamingFlag("--data", config.data(), data.status());
+  if (!data.ok()) {
+    return NamingFlag("--data", config.data(), SayingRelativeToWhat(config.data(), data.status()));
+  }
   absl::StatusOr<Shards> shards =
       SplitOverNodes(config.split(), data->train->labels(), workers, config.seed());
   if (!shards.ok()) return NamingFlag("--split", config.split(), shards.status());

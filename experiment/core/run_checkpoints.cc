@@ -1,6 +1,7 @@
 #include "experiment/core/run_checkpoints.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -201,7 +202,8 @@ std::optional<Round> RoundToGoOnAfter(const std::string& run, Round rounds,
                                       const absl::Status& why) {
   const Failure failure = FailureOf(why);
   // The same would happen again.
-  if (why.ok() || failure == Failure::kUsage || failure == Failure::kDiverged) return std::nullopt;
+  constexpr std::array kLasting = {Failure::kUsage, Failure::kInput, Failure::kDiverged};
+  if (why.ok() || std::ranges::find(kLasting, failure) != kLasting.end()) return std::nullopt;
   if (HasResults(run)) return std::nullopt;
   const absl::StatusOr<Checkpoint> last = FindToGoOn(run, rounds);
   if (!last.ok() || last->manifest.round() >= rounds) return std::nullopt;

@@ -190,4 +190,25 @@ absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer
   return CheckWholeTensors(config, optimizer, layout);
 }
 
+namespace {
+
+// Whether the optimizer's numbers are others then; true where there is none, which is refused
+// elsewhere.
+bool Differs(const std::string& spec, const OptimizerOptions& one, const OptimizerOptions& other) {
+  const auto first = MakeOptimizer(spec, one), second = MakeOptimizer(spec, other);
+  return !first.ok() || !second.ok() || (*first)->name() != (*second)->name();
+}
+
+}  // namespace
+
+bool UsesGraph(const Config& config) { return !IsCentralized(config.algorithm()); }
+
+bool MomentumMatters(const Config& config) {
+  return Differs(config.optimizer(), {.momentum = 0.5}, {.momentum = 0.25});
+}
+
+bool WeightDecayMatters(const Config& config) {
+  return Differs(config.optimizer(), {.weight_decay = 0.5}, {.weight_decay = 0.25});
+}
+
 }  // namespace grapevine

@@ -31,6 +31,15 @@ absl::Status CheckOnRealNodes(const Config& config);
 absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer,
                                 const ReplicaLayout& layout);
 
+// Whether nodes talk along --topology, with the weights of --mixing: an allreduce, and servers,
+// have ways of their own.
+bool UsesGraph(const Config& config);
+
+// Whether --momentum, or --weight-decay, changes what the optimizer of this (valid) configuration
+// does: Adam has no momentum of that kind, and a spec's own numbers take precedence.
+bool MomentumMatters(const Config& config);
+bool WeightDecayMatters(const Config& config);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_EXPERIMENT_CORE_SETTING_CHECKS_H_

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "algorithm/algorithm.h"
 #include "base/status.h"
+#include "experiment/core/setting_checks.h"
 #include "model/problem/problem.h"
 #include "run/config/config.pb.h"
 #include "run/config/config_field.h"
@@ -130,7 +131,10 @@ absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& op
 
 // A key that is equal for cells whose runs are the same.
 std::string RunOf(Config config) {
-  if (IsCentralized(config.algorithm())) config.clear_topology();
+  if (!UsesGraph(config)) {
+    config.clear_topology();
+    config.clear_mixing();
+  }
   config.clear_out();
   return ConfigFileText(config);
 }

@@ -1,7 +1,6 @@
 #include "model/data/dataset_batches.h"
 
 #include <glog/logging.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +10,7 @@
 
 #include "base/status.h"
 #include "random/keyed_random.h"
+#include "system/usable_cores.h"
 
 namespace grapevine {
 
@@ -165,12 +165,6 @@ constexpr int kMaxThreads = 8;
 constexpr int64_t kSharesPerThread = 4;
 constexpr std::chrono::seconds kIdleWait{10};
 
-// Those that this process may run on.
-int Processors() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 std::chrono::steady_clock::time_point IdleDeadline() {
   return std::chrono::steady_clock::now() + kIdleWait;
 }
@@ -179,7 +173,7 @@ std::chrono::steady_clock::time_point IdleDeadline() {
 
 int PrefetchThreads(const Dataset& data, int processes, bool gpu) {
   if (!data.decodes()) return gpu ? 1 : 0;
-  return std::clamp(Processors() / std::max(processes, 1), 1, kMaxThreads);
+  return std::clamp(UsableCores() / std::max(processes, 1), 1, kMaxThreads);
 }
 
 PrefetchedBatches::PrefetchedBatches(std::unique_ptr<DatasetBatches> source,

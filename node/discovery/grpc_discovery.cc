@@ -3,7 +3,6 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
-#include <grpcpp/create_channel.h>
 #include <grpcpp/support/async_unary_call.h>
 
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "base/status.h"
 #include "node/discovery/dns_discovery.h"
 #include "node/discovery/store_discovery.h"
+#include "node/server/grpc_channel.h"
 #include "node/server/grpc_credentials.h"
 #include "node/server/grpc_health.grpc.pb.h"
 #include "node/store/file_store.h"
@@ -163,10 +163,8 @@ class Prober {
       arguments.SetSslTargetNameOverride(question.certified_name);
     }
     RequireRank(credentials_.names(), question.rank, &arguments);
-    sweep->Ask(
-        address,
-        grpc::CreateCustomChannel(FormatHostAddress(address), *channel_credentials, arguments),
-        question.service, deadline);
+    sweep->Ask(address, DirectChannel(FormatHostAddress(address), *channel_credentials, arguments),
+               question.service, deadline);
   }
 
   const GrpcCredentials credentials_;
@@ -237,9 +235,9 @@ class Maker {
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kMinBackoffMs);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxBackoffMs);
     const std::string address = FormatHostAddress(place.etcd);
-    return InStore(std::make_shared<EtcdStore>(
-                       grpc::CreateCustomChannel(address, credentials, arguments), address),
-                   absl::StrCat("grapevine/", place.run_key, "/coordinator"), options_);
+    return InStore(
+        std::make_shared<EtcdStore>(DirectChannel(address, credentials, arguments), address),
+        absl::StrCat("grapevine/", place.run_key, "/coordinator"), options_);
   }
 
  private:

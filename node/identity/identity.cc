@@ -30,11 +30,24 @@ absl::Status Wrong(std::string_view what) { return absl::InvalidArgumentError(st
 
 bool ParseSlots(std::string_view text, int* slots) { return ParsePort(text, slots) && *slots > 0; }
 
+// Nodes find each other by the name that ssh is given.
+absl::Status CheckHasNoUser(std::string_view text) {
+  const size_t at = text.find('@');
+  if (at == std::string_view::npos) return absl::OkStatus();
+  const std::string user(text.substr(0, at));
+  return Wrong(absl::StrCat("\"", std::string(text),
+                            "\" names a user, but nodes find each other "
+                            "by what stands here: give the host alone, and say who logs in by "
+                            "--remote-shell=\"ssh -l ",
+                            user, "\" or in ~/.ssh/config"));
+}
+
 // "node", "node:4", "node:29500", "[v6]:29500".
 absl::StatusOr<Entry> ParseHost(std::string_view text) {
+  RETURN_IF_ERROR(CheckHasNoUser(text));
   Entry entry;
   if (text.find(':') == std::string_view::npos) {
-    entry.address.host = std::string(text);
+    ASSIGN_OR_RETURN(entry.address, ParseHostAddress(text, 0));
     return entry;
   }
   ASSIGN_OR_RETURN(HostAddress address, ParseHostAddress(text));

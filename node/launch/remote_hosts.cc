@@ -41,13 +41,13 @@ absl::StatusOr<std::string> OwnPath() {
   return std::string(path, static_cast<size_t>(length));
 }
 
-// ssh never asks anything, for nobody would answer.
+// ssh never asks anything, for nobody would answer, and takes no host for an option.
 std::vector<std::string> OptionsOfShell(const std::string& shell, milliseconds patience) {
   const std::vector<std::string> words = absl::StrSplit(shell, ' ', absl::SkipEmpty());
   const std::string_view name = words.empty() ? std::string_view() : words.front();
   if (name.substr(name.rfind('/') + 1) != "ssh") return {};
   const auto seconds = std::max<int64_t>(1, patience / std::chrono::seconds(1));
-  return {"-T", "-oBatchMode=yes", absl::StrCat("-oConnectTimeout=", seconds)};
+  return {"-T", "-oBatchMode=yes", absl::StrCat("-oConnectTimeout=", seconds), "--"};
 }
 
 // "node2 and node3".

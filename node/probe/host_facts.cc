@@ -1,19 +1,17 @@
 #include "node/probe/host_facts.h"
 
-#include <sched.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <fstream>
-#include <limits>
 #include <set>
 #include <sstream>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "system/control_group.h"
+#include "system/descriptor_limit.h"
 #include "system/machine_names.h"
+#include "system/usable_cores.h"
 
 namespace grapevine {
 namespace {
@@ -32,42 +30,20 @@ std::string TextOf(const std::string& path) {
   return text.str();
 }
 
-// Of this process, in version 2 of control groups; empty in others.
-std::string ControlGroup() {
-  for (const std::string& line :
-       std::vector<std::string>(absl::StrSplit(TextOf("/proc/self/cgroup"), '\n'))) {
-    if (line.starts_with("0::")) return absl::StrCat("/sys/fs/cgroup", line.substr(3), "/");
-  }
-  return "";
-}
-
 std::optional<int64_t> NumberIn(const std::string& text) {
   int64_t number = 0;
   if (!absl::SimpleAtoi(text, &number)) return std::nullopt;
   return number;
 }
 
-int64_t FreeMemory(const std::string& group) {
+int64_t FreeMemory() {
   int64_t memory = AvailableMemoryIn(TextOf("/proc/meminfo")).value_or(0);
-  const std::optional<int64_t> most = NumberIn(TextOf(group + "memory.max"));
-  const std::optional<int64_t> used = NumberIn(TextOf(group + "memory.current"));
-  if (most && used) memory = std::min(memory, std::max<int64_t>(0, *most - *used));
+  for (const std::string& group : ControlGroups("memory")) {
+    const std::optional<int64_t> most = NumberIn(TextOf(group + "memory.max"));
+    const std::optional<int64_t> used = NumberIn(TextOf(group + "memory.current"));
+    if (most && used) memory = std::min(memory, std::max<int64_t>(0, *most - *used));
+  }
   return memory;
-}
-
-int UsableCores(const std::string& group) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  const int cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-  return std::min(cores, CoresIn(TextOf(group + "cpu.max")).value_or(cores));
-}
-
-// To which nodes raise their own.
-int64_t MostDescriptors() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  constexpr auto kMost = static_cast<rlim_t>(std::numeric_limits<int64_t>::max());
-  return static_cast<int64_t>(std::min(limit.rlim_max, kMost));
 }
 
 }  // namespace
@@ -102,24 +78,14 @@ std::optional<int64_t> AvailableMemoryIn(std::string_view meminfo) {
   return std::nullopt;
 }
 
-std::optional<int> CoresIn(std::string_view cpu_max) {
-  const std::vector<std::string> words =
-      absl::StrSplit(std::string(cpu_max), absl::ByAnyChar(" \n"), absl::SkipEmpty());
-  if (words.size() != 2) return std::nullopt;
-  const std::optional<int64_t> quota = NumberIn(words[0]), period = NumberIn(words[1]);
-  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
-  return static_cast<int>(std::min<int64_t>(1 << 20, (*quota - 1) / *period + 1));
-}
-
 probe::Facts ReadHostFacts() {
-  const std::string group = ControlGroup();
   probe::Facts facts;
   for (const std::string& name : HostNames()) facts.add_addresses(name);
   facts.set_processor(ProcessorName());
   for (const std::string& set : InstructionSetsIn(TextOf("/proc/cpuinfo"))) facts.add_features(set);
-  facts.set_cores(UsableCores(group));
-  facts.set_descriptors(MostDescriptors());
-  facts.set_memory(FreeMemory(group));
+  facts.set_cores(UsableCores());
+  facts.set_descriptors(DescriptorLimit());
+  facts.set_memory(FreeMemory());
   return facts;
 }
 

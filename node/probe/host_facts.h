@@ -22,9 +22,6 @@ std::vector<std::string> InstructionSetsIn(std::string_view cpuinfo);
 // Bytes, of /proc/meminfo: what new processes can have.
 std::optional<int64_t> AvailableMemoryIn(std::string_view meminfo);
 
-// Cores that a control group's cpu.max grants ("200000 100000": two), rounded up; none: all.
-std::optional<int> CoresIn(std::string_view cpu_max);
-
 // All but lookups and certificates, which take time or settings.
 probe::Facts ReadHostFacts();
 

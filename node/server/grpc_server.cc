@@ -51,6 +51,8 @@ int GrpcAcceptor::MaxDescriptors(int nodes) {
   return std::max(there - kKept, there / 2);
 }
 
+int64_t GrpcAcceptor::LimitFor(int64_t open) { return open + std::min<int64_t>(open, kKept); }
+
 size_t GrpcAcceptor::ShareOfHost(int nodes) {
   const int most = MaxDescriptors(nodes);
   const int of_nodes = std::min(nodes * kForEachNode, most);

@@ -58,6 +58,9 @@ class GrpcAcceptor {
   // A limit that leaves some descriptors free for files and this node's own connections, and gives
   // unauthenticated connections at most 1024 beyond four for each of `nodes`.
   static int MaxDescriptors(int nodes);
+  // The lowest limit of the system with which so many may be open at a time, where it is that limit
+  // which counts.
+  static int64_t LimitFor(int64_t open);
   // Of these, what one host may have: all the nodes of the run, and half of the others.
   static size_t ShareOfHost(int nodes);
 

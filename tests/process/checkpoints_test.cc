@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -494,6 +495,36 @@ TEST(Checkpoints, ARunThatHasResultsIsOver) {
     EXPECT_TRUE(FileText(run + file) == FileText(whole + file)) << file;
   }
   EXPECT_EQ(SummaryOf(run).at("rounds"), 3000);
+}
+
+// Not by going on from the same.
+TEST(Checkpoints, ASimulationGoesOnOtherwiseThanFromADamagedPart) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  const std::vector<std::string> arguments = {"sim",
+                                              "-n",
+                                              "4",
+                                              "--model=softmax",
+                                              "--data=synthetic:train=512:test=200",
+                                              "--rounds=20",
+                                              "--compute=1ms",
+                                              "--checkpoint-every=5"};
+  const auto with = [&arguments](const std::string& flag) {
+    std::vector<std::string> all = arguments;
+    all.push_back(flag);
+    return all;
+  };
+  ASSERT_EQ(RunGrapevine(with("--out=" + run)).exit_code, 0);
+  std::filesystem::remove(run + "/summary.json");
+  const std::string part = run + "/checkpoints/round-15/node-2.safetensors";
+  std::filesystem::remove_all(run + "/checkpoints/round-20");
+  std::fstream(part, std::ios::in | std::ios::out | std::ios::binary).seekp(-4, std::ios::end)
+      << "xxxx";
+  const Ended ended = RunGrapevine(with("--resume=" + run));
+  EXPECT_EQ(ended.exit_code, kInput) << ended.output;
+  EXPECT_THAT(ended.output, AllOf(HasSubstr(part + ": is not what was written"),
+                                  HasSubstr("the checkpoint of round 15 is damaged"),
+                                  Not(HasSubstr("; --resume=" + run + " goes on"))));
 }
 
 TEST(Checkpoints, AFolderThatIsNoRunIsRefused) {

@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
@@ -247,6 +250,38 @@ class DiscoveryInEtcd : public DiscoveryByNode {
   std::unique_ptr<EtcdServer> etcd_;
   std::string place_;
 };
+
+// As a company's machines have them. Nobody answers at this one.
+class BehindAProxy {
+ public:
+  static constexpr const char* kVariables[] = {"http_proxy", "https_proxy", "all_proxy",
+                                               "grpc_proxy"};
+  explicit BehindAProxy(std::vector<std::string> variables) : variables_(std::move(variables)) {
+    for (const std::string& name : variables_) setenv(name.c_str(), "http://127.0.0.1:1", 1);
+  }
+  ~BehindAProxy() {
+    for (const std::string& name : variables_) unsetenv(name.c_str());
+  }
+  BehindAProxy(const BehindAProxy&) = delete;
+  BehindAProxy& operator=(const BehindAProxy&) = delete;
+
+ private:
+  const std::vector<std::string> variables_;
+};
+
+TEST_F(DiscoveryByNode, NodesUseNoProxy) {
+  for (const char* variable : BehindAProxy::kVariables) {
+    SCOPED_TRACE(variable);
+    const BehindAProxy proxy({variable});
+    ExpectRuns("127.0.0.1:" + std::to_string(FreePort()), {"--overwrite"});
+  }
+}
+
+TEST_F(DiscoveryInEtcd, IsAskedThroughNoProxy) {
+  const BehindAProxy proxies(
+      {std::begin(BehindAProxy::kVariables), std::end(BehindAProxy::kVariables)});
+  ExpectRuns(place_);
+}
 
 TEST_F(DiscoveryInEtcd, RankZeroIsFound) { ExpectRuns(place_); }
 TEST_F(DiscoveryInEtcd, RankZeroIsFoundAfterAKill) { ExpectRunsAfterAKill(place_); }

@@ -4,6 +4,7 @@
 
 namespace grapevine::testing {
 
+inline constexpr int kOtherwise = 1;  // a bug, or a failure of the system
 inline constexpr int kUsage = 2, kInput = 3, kOutput = 4, kRendezvous = 5, kPeerLost = 6;
 inline constexpr int kDiverged = 7, kDevice = 8, kInterrupted = 130, kTerminated = 143;
 

@@ -55,6 +55,8 @@ class GrapevineProcess {
   std::string output();
   // Whether `text` appears in the output; false if the program ended without it.
   bool AwaitOutput(const std::string& text);
+  // Both outputs have no reader any more.
+  void StopReading() { output_.Close(); }
 
   // The process of a rank that this one started; 0 if there is none.
   pid_t Node(int rank) const;

@@ -329,5 +329,53 @@ TEST(Output, AReaderThatStallsHoldsNobodyUp) {
   EXPECT_THAT(run.output(), HasSubstr("grapevine train: ended by signal 15"));
 }
 
+const std::vector<std::string> kSimulation = {"sim", "--model=phantom:1kB", "--compute=1ms",
+                                              "--log-every=1"};
+
+TEST(Output, BothOutputsThroughHeadEndNothing) {
+  const ScratchFolder folder;
+  const auto first_line = [](const std::string& command) {
+    return RunGrapevine({"-c", "./grapevine " + command + " 2>&1 | head -1; exit ${PIPESTATUS[0]}"},
+                        {.program = "/bin/bash"});
+  };
+  for (const std::string command :
+       {"sim --model=phantom:1kB --compute=1ms --log-every=1 --rounds=2000 --out=",
+        "train -n 2 --model=phantom:1kB --compute=1ms --log-every=1 --rounds=200 --out="}) {
+    const std::string run = folder.File(command.substr(0, 3));
+    const Ended ended = first_line(command + run);
+    EXPECT_EQ(ended.exit_code, kOutput) << command;
+    EXPECT_THAT(ended.output, HasSubstr(" nodes, ring, "));
+  }
+}
+
+TEST(Output, ASimulationWhoseReaderHasGoneHasItsResults) {
+  const ScratchFolder folder;
+  GrapevineProcess run(With(kSimulation, {"--rounds=5000", "--out=" + folder.File("run")}));
+  ASSERT_TRUE(run.AwaitOutput("round 3/")) << run.output();
+  run.StopReading();
+  EXPECT_EQ(run.Await(), kOutput);
+  EXPECT_TRUE(std::filesystem::exists(folder.File("run/summary.json")));
+}
+
+TEST(Output, ASignalSaysTheSameToWhoeverHasNoReader) {
+  const ScratchFolder folder;
+  const std::string endless = "--rounds=100000000";
+  const std::vector<std::vector<std::string>> commands = {
+      With(kSimulation, {endless, "--overwrite", "--out=" + folder.File("simulation")}),
+      {"train", "-n", "2", "--model=phantom:1kB", "--compute=1ms", "--log-every=1", endless,
+       "--overwrite", "--out=" + folder.File("run")},
+      OneNode(folder.File("node"), {"--compute=1ms", "--overwrite", endless})};
+  for (const std::vector<std::string>& command : commands) {
+    for (const int signal : {SIGTERM, SIGINT}) {
+      SCOPED_TRACE(::testing::PrintToString(command) + std::to_string(signal));
+      GrapevineProcess run(command);
+      ASSERT_TRUE(run.AwaitOutput("round 3/")) << run.output();
+      run.StopReading();
+      run.Signal(signal);
+      EXPECT_EQ(run.Await(), 128 + signal);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace grapevine::testing

@@ -303,6 +303,19 @@ TEST(Sim, WhatUsesNoGraphIsSimulatedOnceForAllGraphs) {
   EXPECT_EQ(rows["ps"].size(), 1u);
 }
 
+TEST(Sim, WhatUsesNoWeightsIsSimulatedOnceForAllWeights) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("sweep");
+  const Ended ended = RunGrapevine(Sim({"--topology=ring,star", "--mixing=metropolis,uniform",
+                                        "--algorithm=allreduce", "-n", "4", "--out=" + out}));
+  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  size_t simulated = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(out)) {
+    simulated += std::filesystem::exists(entry.path() / "summary.json");
+  }
+  EXPECT_EQ(simulated, 1u);
+}
+
 TEST(Sim, TheOthersWaitForAStoppedNodeForPeerTimeout) {
   const ScratchFolder folder;
   const auto time = [&](const std::string& peer_timeout) {

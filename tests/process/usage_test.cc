@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
@@ -17,6 +18,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // How the program answers `arguments`.
 void ExpectRefused(const std::vector<std::string>& arguments, int exit_code,
@@ -198,6 +200,72 @@ TEST(Usage, ADryRunTellsOriginsAndStartsNothing) {
   EXPECT_THAT(dry_run.output(), ::testing::ContainsRegex("topology +ring +default"));
   EXPECT_THAT(dry_run.output(), Not(HasSubstr("round 1/")));
   EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(Usage, ASettingWithoutEffectIsRefused) {
+  const std::string why = "has no effect: --optimizer=";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"train"},
+        {"sim"},
+        {"node", "--rank=0", "--world-size=4", "--master-addr=127.0.0.1"}}) {
+    const auto with = [&command](const std::vector<std::string>& flags) {
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {"--dry-run", "--out=unwritten", "--rounds=1"});
+      arguments.insert(arguments.end(), flags.begin(), flags.end());
+      return arguments;
+    };
+    ExpectRefused(with({"--optimizer=adam", "--momentum=0.5"}), kUsage,
+                  HasSubstr("--momentum=0.5: " + why + "adam has nothing of the kind"));
+    ExpectRefused(with({"--optimizer=sgd:weight_decay=0.1", "--weight-decay=0.2"}), kUsage,
+                  HasSubstr("--weight-decay=0.2: " + why + "sgd:weight_decay=0.1"));
+    ExpectRefused(with({"--optimizer=adom", "--momentum=0.5"}), kUsage,
+                  HasSubstr("--optimizer=adom"));
+  }
+  // Of a sweep, one cell has a use for it.
+  EXPECT_EQ(RunGrapevine({"train", "--dry-run", "--out=unwritten", "--rounds=1",
+                          "--optimizer=adam,sgd", "--momentum=0.5"})
+                .exit_code,
+            0);
+}
+
+TEST(Usage, AGraphThatNobodyUsesIsNotShown) {
+  for (const auto& [command, nodes] : {std::pair{"train", "4 nodes, allreduce"},
+                                       std::pair{"sim", "4 simulated nodes, allreduce"}}) {
+    for (const char* mixing : {"--mixing=metropolis", "--mixing=uniform"}) {
+      const Ended ended =
+          RunGrapevine({command, "-n", "4", "--algorithm=allreduce", "--topology=star", mixing,
+                        "--model=phantom:1MB", "--compute=1ms", "--rounds=5", "--dry-run"});
+      EXPECT_EQ(ended.exit_code, 0) << ended.output;
+      EXPECT_THAT(ended.output, AllOf(StartsWith(nodes), Not(HasSubstr(" weights, "))));
+    }
+  }
+}
+
+TEST(Usage, RelativeDataAreSaidToBeRelativeToWhat) {
+  const std::string here = std::filesystem::current_path().string();
+  for (const std::string data : {"mnist:nowhere", "cifar10:nowhere", "npz:nowhere.npz"}) {
+    ExpectRefused({"train", "-n", "2", "--model=softmax", "--dry-run", "--data=" + data}, kInput,
+                  HasSubstr("; --data=" + data + " is relative to the current folder, " + here));
+  }
+  ExpectRefused({"train", "-n", "2", "--model=softmax", "--dry-run", "--data=mnist:/nowhere"},
+                kInput, Not(HasSubstr("relative to")));
+}
+
+TEST(Usage, AModelOfNanIsNotEvaluated) {
+  const ScratchFolder folder;
+  const std::string model = folder.File("run/model.safetensors");
+  ASSERT_EQ(
+      RunGrapevine({"train", "-n", "2", "--model=softmax", "--data=synthetic:train=64:test=20",
+                    "--rounds=2", "--out=" + folder.File("run")})
+          .exit_code,
+      0);
+  std::fstream file(model, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-4, std::ios::end).write("\0\0\xc0\x7f", 4);
+  file.close();
+  for (const char* mode : {"--train", "--json"}) {
+    ExpectRefused({"eval", model, "--data=synthetic:train=64:test=20", mode}, kDiverged,
+                  HasSubstr(model + ": the model has NaN or infinite elements"));
+  }
 }
 
 }  // namespace

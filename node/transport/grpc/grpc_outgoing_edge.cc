@@ -1,6 +1,5 @@
 #include "node/transport/grpc/grpc_outgoing_edge.h"
 
-#include <grpcpp/create_channel.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "node/server/grpc_channel.h"
 #include "node/server/grpc_credentials.h"
 #include "node/transport/grpc/grpc_streams.h"
 #include "node/transport/grpc/grpc_transport_options.h"
@@ -24,9 +24,9 @@ std::shared_ptr<grpc::Channel> NewChannel(const GrpcOutgoingEdge::Context& conte
   grpc::ChannelArguments arguments =
       TransportChannelArguments(context.address, context.options.peer_timeout);
   RequireRank(context.options.names, context.link->peer(), &arguments);
-  return grpc::CreateCustomChannel(
-      context.address, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(),
-      arguments);
+  return DirectChannel(context.address,
+                       credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(),
+                       arguments);
 }
 
 // A copy: the vector itself stays right.

@@ -20,7 +20,7 @@ TEST(HostAddress, ReadsWhatItWrites) {
 TEST(HostAddress, RefusesTheRestByName) {
   for (const char* text :
        {"", "host", "host:", "host:x", "host:65536", "host:-1", "host: 1", "host:+1", "host:123456",
-        "::1:80", "a b:80", "unix:/tmp/x:1", "[a[b]:80"}) {
+        "::1:80", "a b:80", "unix:/tmp/x:1", "[a[b]:80", "user@host:80", "-oProxyCommand=sh:80"}) {
     const auto address = ParseHostAddress(text);
     EXPECT_EQ(FailureOf(address.status()), Failure::kUsage) << text;
     EXPECT_THAT(std::string(address.status().message()),
@@ -41,7 +41,7 @@ TEST(HostAddress, ReadsAHostAloneWhereOneMayStandAlone) {
     ASSERT_TRUE(address.ok()) << address.status();
     EXPECT_EQ(*address, c.address) << c.text;
   }
-  for (const char* text : {"host:", "host:x", "a b", "fd00::7::80", "[node1", "a/b"}) {
+  for (const char* text : {"host:", "host:x", "a b", "fd00::7::80", "[node1", "a/b", "-v", "a@b"}) {
     EXPECT_EQ(FailureOf(ParseHostAddress(text, 7).status()), Failure::kUsage) << text;
   }
 }

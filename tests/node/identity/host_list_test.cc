@@ -44,6 +44,9 @@ TEST(Hostfile, NamesFileLineAndFault) {
       {"a:2000\nb\na:2000\n", ":3: a:2000 appears twice"},
       {"a slots=65535\nb slots=2\n", ":2: more than 65536 nodes"},
       {"# nothing\n", "names no host"},
+      {"node1\nalice@node2 slots=2\n", ":2: \"alice@node2\" names a user"},
+      {"node1\n-oProxyCommand=sh\n", ":2: address \"-oProxyCommand=sh\": no host's name begins"},
+      {"a/b\n", ":1: address \"a/b\": the host is not a name or an IP address"},
   };
   for (const auto& [text, message] : cases) {
     const auto slots = ReadHostfile(Write(text));
@@ -66,6 +69,20 @@ TEST(HostList, ReadsWhatHostfilesSayInOneLine) {
     EXPECT_EQ(FailureOf(wrong.status()), Failure::kUsage) << list;
     EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("-H "));
   }
+}
+
+TEST(HostList, RefusesWhatIsForSshAlone) {
+  const auto user = ParseHostList("user@host");
+  EXPECT_EQ(FailureOf(user.status()), Failure::kUsage);
+  EXPECT_EQ(
+      user.status().message(),
+      "-H user@host: \"user@host\" names a user, but nodes find each other by what stands "
+      "here: give the host alone, and say who logs in by --remote-shell=\"ssh -l user\" or in "
+      "~/.ssh/config");
+  const auto option = ParseHostList("node1,-oProxyCommand=sh");
+  EXPECT_EQ(FailureOf(option.status()), Failure::kUsage);
+  EXPECT_THAT(std::string(option.status().message()),
+              HasSubstr("\"-oProxyCommand=sh\": no host's name begins with -"));
 }
 
 std::vector<std::string> Expand(const std::string& list) {

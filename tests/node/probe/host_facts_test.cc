@@ -27,14 +27,6 @@ TEST(HostFacts, AvailableMemory) {
   EXPECT_FALSE(AvailableMemoryIn("MemAvailable: 99999999999999999 kB\n"));
 }
 
-TEST(HostFacts, CoresOfAControlGroup) {
-  EXPECT_EQ(CoresIn("200000 100000\n"), 2);
-  EXPECT_EQ(CoresIn("150000 100000\n"), 2) << "rounded up";
-  EXPECT_FALSE(CoresIn("max 100000\n"));
-  EXPECT_FALSE(CoresIn("1 0\n"));
-  EXPECT_FALSE(CoresIn(""));
-}
-
 TEST(HostFacts, ThisMachineHasSome) {
   const probe::Facts facts = ReadHostFacts();
   EXPECT_GE(facts.cores(), 1);

@@ -228,6 +228,13 @@ TEST(GrpcServer, AConnectionWithoutACallIsEndedAndOneWithACallIsNot) {
   EXPECT_THAT(busy.Describe("grpc.health.v1.Health"), HasSubstr("file_descriptor_response"));
 }
 
+TEST(GrpcServer, SaysWithWhichLimitSoManyMayBeOpen) {
+  for (const int open : {36, 54, 300}) {
+    const FewDescriptors few(static_cast<rlim_t>(GrpcAcceptor::LimitFor(open)));
+    EXPECT_EQ(GrpcAcceptor::MaxDescriptors(/*nodes=*/100), open);
+  }
+}
+
 TEST(GrpcServer, ConnectionsLeaveDescriptorsForFiles) {
   // Half of them; this process holds both ends of a connection.
   const FewDescriptors few(256);
