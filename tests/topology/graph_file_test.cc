@@ -119,6 +119,19 @@ TEST(GraphFileTest, EdgeListsMayHaveCommentsBlanksAndEdgesTwice) {
   EXPECT_EQ(topology->Degree(2, 0), 1);
 }
 
+TEST(GraphFileTest, AByteOrderMarkBeforeAnEdgeListIsSkipped) {
+  EXPECT_THAT(NeighboursIn(*Load(Write("bom.edges",
+                                       "\xEF\xBB\xBF"
+                                       "0 1\n"),
+                                 2),
+                           0),
+              ElementsAre(1));
+  EXPECT_EQ(Error("bom.edges",
+                  "0 1\n\xEF\xBB\xBF"
+                  "1 0\n"),
+            "bom.edges:2: '\\xef\\xbb\\xbf\\x31' is not a rank; ranks are 0, 1, 2, ...");
+}
+
 // The lines are those of NetworkX 3: write_edgelist of a graph with attributes.
 TEST(GraphFileTest, AttributesOfEdgesArePassedOver) {
   const auto topology = Load(Write("data.edges",
@@ -157,6 +170,29 @@ TEST(GraphFileTest, DotMayHaveLabelsCommentsAndDefaults) {
                          "\\\"\"]; edge [len=2]\n# {\n a -- b [label=\"}[\"]; b -- c /* [ */ }"),
       3);
   EXPECT_THAT(NeighboursIn(*topology, 1), ElementsAre(0, 2));
+}
+
+TEST(GraphFileTest, DotSetsOfNodesNeedNoSubgraph) {
+  for (const char* text :
+       {"graph { 0 -- {1 2} }", "graph { {1 2} -- 0 }", "graph { 0 -- subgraph {1 2} }",
+        "graph { 0 -- subgraph s {1; 2} }", "graph { 0 -- Subgraph \"{\" /* { */ {1 2} }",
+        "graph g { { 0; { 1 } } 0 -- { {1} 2 } }"}) {
+    const auto topology = Load(Write("set.dot", text), 3);
+    EXPECT_THAT(NeighboursIn(*topology, 0), ElementsAre(1, 2)) << text;
+    EXPECT_THAT(NeighboursIn(*topology, 1), ElementsAre(0)) << text;
+  }
+  const auto topology = Load(Write("set.gv", "digraph { 0 -> {1 2} -> 0 }"), 3);
+  EXPECT_THAT(OutNeighbours(*topology, 1), ElementsAre(0));
+}
+
+TEST(GraphFileTest, DotMayHaveHtmlAndNamesBeyondAscii) {
+  for (const char* text :
+       {"graph { a [label=<<b>x</b>>]; a -- b }", "graph { a [label=<b>]; a -- b }",
+        "graph { a [label=<say \"a \\\" -- z&quot;>, x=<>]; a -- b }", "graph { <a> -- <b> }",
+        "graph { \xC3\xA9 -- b }", "graph { M\xC3\xBCnchen -- \"K\xC3\xB6ln\" }",
+        "\xEF\xBB\xBFgraph { a -- b }"}) {
+    EXPECT_THAT(NeighboursIn(*Load(Write("html.dot", text), 2), 0), ElementsAre(1)) << text;
+  }
 }
 
 TEST(GraphFileTest, DotNodesAreRankedByNameWithNumbersAsNumbers) {

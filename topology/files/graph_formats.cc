@@ -18,9 +18,9 @@
 #include "absl/strings/substitute.h"
 #include "base/status.h"
 #include "system/file.h"
+#include "topology/files/dot_text.h"
 #include "topology/files/field_reader.h"
 #include "topology/files/graphml_reader.h"
-#include "topology/files/parser_limits.h"
 
 namespace grapevine {
 namespace {
@@ -288,10 +288,10 @@ absl::StatusOr<GraphDescription> ReadGraphml(const std::string& path) {
 absl::StatusOr<GraphDescription> ReadDot(const std::string& path) {
   const auto file = MappedFile::Open(path);
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
-  const std::string text(TextOf(**file));
-  if (const std::string excess = DotExcess(text); !excess.empty()) {
+  if (const std::string excess = DotExcess(TextOf(**file)); !excess.empty()) {
     return InputError(path, excess);
   }
+  const std::string text = InBoostsDot(TextOf(**file));
   const auto read = [&](auto& graph) {
     boost::dynamic_properties properties(boost::ignore_other_properties);
     properties.property("node_id", get(&NamedNode::name, graph));
