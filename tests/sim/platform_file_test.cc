@@ -226,6 +226,19 @@ TEST(PlatformFileTest, GraphmlEdgesSayTheirDirectionAsXsdBooleans) {
   EXPECT_EQ(routes("directed", R"(directed="false")"), 2);
 }
 
+// Every node has a copy of it.
+TEST(PlatformFileTest, ALongDefaultInGraphmlIsRefused) {
+  const auto file = [](size_t size) {
+    return absl::StrCat("<graphml><key id='k' for='node' attr.name='kind'><default>",
+                        std::string(size, 'x'), "</default></key><key id='o' for='node' ",
+                        "attr.name='notes'><default>", std::string(1000, 'x'),
+                        "</default></key><graph><node id='a'/></graph></graphml>");
+  };
+  EXPECT_EQ(Error("default.graphml", file(257)),
+            "default.graphml: the default of 'kind' has 257 bytes, more than 256");
+  EXPECT_THAT(Error("default.graphml", file(256)), HasSubstr("node 1 (a): kind is \"xxx"));
+}
+
 TEST(PlatformFileTest, AGraphmlKeyBehindTheGraphIsRefused) {
   EXPECT_EQ(Error("late.graphml", R"(<graphml><graph edgedefault="directed"><node id="a"/></graph>
 <key id="d" for="edge" attr.name="duplex" attr.type="string"/></graphml>)"),

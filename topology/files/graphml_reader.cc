@@ -19,6 +19,8 @@ namespace {
 
 // More than any graph needs, and than Expat should remember.
 constexpr size_t kDeepest = 250;
+// Bytes; each element has a copy.
+constexpr size_t kLongestDefault = 256;
 // At once; Expat counts in int, and copies what it is given.
 constexpr size_t kChunk = size_t{64} << 20;
 // Stands between namespace and name; neither can have it.
@@ -191,15 +193,17 @@ class GraphmlParser {
   absl::Status BeginKey(const XmlAttributes& attributes) {
     key_name_ = attributes.Get("attr.name");
     key_for_ = attributes.Get("for");
-    const bool wanted =
-        of_nodes_.Find(key_name_) != Wanted::kNone || of_edges_.Find(key_name_) != Wanted::kNone;
-    if (!wanted) return absl::OkStatus();
+    if (!IsWanted(key_name_)) return absl::OkStatus();
     if (has_graph_) {
       return Error(absl::StrCat("the key of ", Quoted(key_name_),
                                 " stands behind the graph; write it before"));
     }
     key_names_[attributes.Get("id")] = key_name_;
     return absl::OkStatus();
+  }
+
+  bool IsWanted(const std::string& name) const {
+    return of_nodes_.Find(name) != Wanted::kNone || of_edges_.Find(name) != Wanted::kNone;
   }
 
   absl::Status BeginGraph(const XmlAttributes& attributes) {
@@ -285,6 +289,10 @@ class GraphmlParser {
 
   void EndDefault() {
     const std::string value = Trimmed(text_);
+    if (IsWanted(key_name_) && value.size() > kLongestDefault) {
+      return Stop(Error(absl::StrCat("the default of ", Quoted(key_name_), " has ", value.size(),
+                                     " bytes, more than ", kLongestDefault)));
+    }
     const bool of_all = key_for_.empty() || key_for_ == "all";
     if (of_all || key_for_ == "node") of_nodes_.SetDefault(key_name_, value);
     if (of_all || key_for_ == "edge") of_edges_.SetDefault(key_name_, value);
