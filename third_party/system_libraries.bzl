@@ -148,6 +148,12 @@ def system_libraries():
         targets = {"zip": ["-lzip"]},
     )
     _system_library(
+        name = "expat",
+        deb = "libexpat1-dev",
+        probe = ["/usr/include/expat.h"],
+        targets = {"expat": ["-lexpat"]},
+    )
+    _system_library(
         name = "jpeg",
         deb = "libjpeg62-turbo-dev",
         probe = ["/usr/include/jpeglib.h"],

@@ -31,6 +31,8 @@ namespace {
 constexpr int64_t kMostSamples = std::numeric_limits<int32_t>::max();
 // Memory grows with what is really there, not with what a header claims.
 constexpr int64_t kTrusted = int64_t{64} << 20;
+// Each channel has a table of its own.
+constexpr int64_t kMostChannels = 4096;
 
 // One array of an archive, from its beginning. Thread-compatible; not longer than the archive.
 class ZipEntry {
@@ -142,28 +144,31 @@ struct NpzImages {
   std::vector<uint8_t> pixels;
 };
 
-absl::StatusOr<ImageShape> ShapeOf(const std::string& name, const std::vector<int64_t>& shape) {
-  if (shape.size() == 2) return ImageShape{1, shape[1], 1};
-  if (shape.size() == 3) return ImageShape{shape[1], shape[2], 1};
-  if (shape.size() != 4) {
+// `channels` are those that the user says, 0 if none.
+absl::StatusOr<ImageShape> ShapeOf(const std::string& name, const std::vector<int64_t>& shape,
+                                   int64_t channels) {
+  const size_t axes = shape.size();
+  if (axes < 2 || axes > 4) {
     return InputError(name, absl::StrCat("expected the shape (N, height, width), (N, height, "
                                          "width, channels) or (N, features), found ",
                                          ShapeText(shape)));
   }
-  constexpr int64_t kMostColours = 4;
-  const bool square = shape[2] == shape[3] && shape[3] > kMostColours;
-  if (square && (shape[1] == 1 || shape[1] == 3)) {
-    return InputError(name, absl::StrCat("its shape ", ShapeText(shape),
-                                         " looks like channels before rows; expected channels "
-                                         "last: save x.transpose(0, 2, 3, 1)"));
-  }
-  // Each channel has a table of its own.
-  constexpr int64_t kMostChannels = 4096;
-  if (shape[3] > kMostChannels) {
+  const int64_t last = axes == 4 ? shape[3] : 1;
+  if (last > kMostChannels) {
     return InputError(name, absl::StrCat("its shape ", ShapeText(shape), " has more than ",
                                          kMostChannels, " channels; save x.reshape(len(x), -1)"));
   }
-  return ImageShape{shape[1], shape[2], shape[3]};
+  if (channels > 0 && channels != last) {
+    return InputError(name, absl::StrCat("its shape ", ShapeText(shape), " has ", last,
+                                         " channel(s), not channels=", channels));
+  }
+  if (channels == 0 && last != 1 && last != 3 && last != 4) {
+    return InputError(name, absl::StrCat("its shape ", ShapeText(shape), " has ", last,
+                                         " channels, images have 1, 3 or 4; if they come before "
+                                         "rows save x.transpose(0, 2, 3, 1), else say channels=",
+                                         last));
+  }
+  return axes == 2 ? ImageShape{1, shape[1], 1} : ImageShape{shape[1], shape[2], last};
 }
 
 // Appends elements as fp32; false at one that is no finite number.
@@ -184,7 +189,8 @@ bool AppendFloats(std::span<const uint8_t> elements, std::vector<uint8_t>* pixel
   return finite;
 }
 
-absl::StatusOr<NpzImages> ReadImages(const NpzArchive& archive, const std::string& array) {
+absl::StatusOr<NpzImages> ReadImages(const NpzArchive& archive, const std::string& array,
+                                     int64_t channels) {
   ASSIGN_OR_RETURN(ZipEntry entry, archive.Find(array));
   const ReadBytes read = [&entry](int64_t size) { return entry.Read(size); };
   ASSIGN_OR_RETURN(const NpyHeader header, ReadNpyHeader(entry.name(), read));
@@ -197,7 +203,7 @@ absl::StatusOr<NpzImages> ReadImages(const NpzArchive& archive, const std::strin
                      "; save x.astype('float32'), or 'uint8' for ", "values from 0 to 255"));
   }
   NpzImages images{.floats = !bytes};
-  ASSIGN_OR_RETURN(images.shape, ShapeOf(entry.name(), header.shape));
+  ASSIGN_OR_RETURN(images.shape, ShapeOf(entry.name(), header.shape, channels));
   images.count = header.shape[0];
   if (images.count > kMostSamples) {
     return InputError(entry.name(), absl::StrCat("expected at most ", kMostSamples,
@@ -227,10 +233,6 @@ absl::StatusOr<std::vector<Label>> ReadLabels(const NpzArchive& archive, const s
   ASSIGN_OR_RETURN(ZipEntry entry, archive.Find(array));
   const ReadBytes read = [&entry](int64_t size) { return entry.Read(size); };
   ASSIGN_OR_RETURN(const NpyHeader header, ReadNpyHeader(entry.name(), read));
-  if (header.kind != 'i' && header.kind != 'u') {
-    return InputError(entry.name(), absl::StrCat("expected labels of an integer type, found ",
-                                                 header.type, "; save y.astype('int64')"));
-  }
   const bool column = header.shape.size() == 2 && header.shape[1] == 1;
   if ((header.shape.size() != 1 && !column) || header.shape[0] != count) {
     const bool one_hot = header.shape.size() == 2 && header.shape[1] > 1;
@@ -238,6 +240,10 @@ absl::StatusOr<std::vector<Label>> ReadLabels(const NpzArchive& archive, const s
         entry.name(),
         absl::StrCat("expected the shape (", count, ",), a label for each image, found ",
                      ShapeText(header.shape), one_hot ? "; of one-hot rows save y.argmax(1)" : ""));
+  }
+  if (header.kind != 'i' && header.kind != 'u') {
+    return InputError(entry.name(), absl::StrCat("expected labels of an integer type, found ",
+                                                 header.type, "; save y.astype('int64')"));
   }
   std::vector<Label> labels;
   labels.reserve(static_cast<size_t>(std::min(count, kTrusted)));
@@ -262,9 +268,10 @@ struct NpzPart {
   std::vector<Label> labels;
 };
 
-absl::StatusOr<NpzPart> ReadNpzPart(const NpzArchive& archive, const std::string& name) {
+absl::StatusOr<NpzPart> ReadNpzPart(const NpzArchive& archive, const std::string& name,
+                                    int64_t channels) {
   NpzPart part;
-  ASSIGN_OR_RETURN(part.images, ReadImages(archive, "x_" + name));
+  ASSIGN_OR_RETURN(part.images, ReadImages(archive, "x_" + name, channels));
   ASSIGN_OR_RETURN(part.labels, ReadLabels(archive, "y_" + name, part.images.count));
   return part;
 }
@@ -357,7 +364,8 @@ absl::StatusOr<TrainTest> MakeNpz(const Spec& spec) {
   SpecReader reader(spec);
   const std::string path = reader.Argument();
   NpzOptions options{.classes = reader.Integer("classes", 0, 2, kMaxClasses),
-                     .augment = reader.Choice("augment", {"no", "yes"}) == "yes"};
+                     .augment = reader.Choice("augment", {"no", "yes"}) == "yes",
+                     .channels = reader.Integer("channels", 0, 1, kMostChannels)};
   const std::string mean = reader.Text("mean", ""), deviation = reader.Text("std", "");
   RETURN_IF_ERROR(reader.Finish());
   if (path.empty()) return SpecError(spec.text, "expected a file, as in npz:FILE");
@@ -369,7 +377,7 @@ absl::StatusOr<TrainTest> MakeNpz(const Spec& spec) {
 const Registration kNpz(
     Datasets(),
     {.name = "npz",
-     .options = ":FILE[:mean=M][:std=S][:classes=N][:augment=yes]",
+     .options = ":FILE[:mean=M][:std=S][:classes=N][:channels=C][:augment=yes]",
      .help = "NumPy's arrays x_train, y_train, x_test, y_test, as numpy.savez writes them",
      .read = MakeNpz});
 
@@ -377,8 +385,8 @@ const Registration kNpz(
 
 absl::StatusOr<TrainTest> ReadNpz(const std::string& path, const NpzOptions& options) {
   ASSIGN_OR_RETURN(const NpzArchive archive, NpzArchive::Open(path));
-  ASSIGN_OR_RETURN(NpzPart train, ReadNpzPart(archive, "train"));
-  ASSIGN_OR_RETURN(NpzPart test, ReadNpzPart(archive, "test"));
+  ASSIGN_OR_RETURN(NpzPart train, ReadNpzPart(archive, "train", options.channels));
+  ASSIGN_OR_RETURN(NpzPart test, ReadNpzPart(archive, "test", options.channels));
   RETURN_IF_ERROR(CheckAlike(path, train.images, test.images));
   DatasetTraits traits{.name = "npz",
                        .shape = train.images.shape,

@@ -17,6 +17,7 @@ namespace grapevine {
 struct NpzOptions {
   int64_t classes = 0;  // 0: as many as the greatest label says, at least 2
   bool augment = false;
+  int64_t channels = 0;  // of images with an axis for them; 0: 1, 3 or 4
   // One value for each channel, or one for all. Empty: those of the training images where they are
   // bytes; floats stay as they are.
   std::vector<float> mean;

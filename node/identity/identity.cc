@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -11,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/byte_order_mark.h"
 #include "base/status.h"
 #include "system/file.h"
 
@@ -22,8 +25,8 @@ namespace {
 constexpr int kFirstPort = 1024;
 
 struct Entry {
-  HostAddress address;  // port 0: none
-  int slots = 1;
+  HostAddress address;       // port 0: none
+  std::optional<int> slots;  // one, if nothing is said
 };
 
 absl::Status Wrong(std::string_view what) { return absl::InvalidArgumentError(std::string(what)); }
@@ -42,11 +45,11 @@ absl::Status CheckHasNoUser(std::string_view text) {
                             user, "\" or in ~/.ssh/config"));
 }
 
-// "node", "node:4", "node:29500", "[v6]:29500".
+// "node", "[v6]", "node:4", "node:29500", "[v6]:29500".
 absl::StatusOr<Entry> ParseHost(std::string_view text) {
   RETURN_IF_ERROR(CheckHasNoUser(text));
   Entry entry;
-  if (text.find(':') == std::string_view::npos) {
+  if (text.find(':') == std::string_view::npos || text.ends_with(']')) {
     ASSIGN_OR_RETURN(entry.address, ParseHostAddress(text, 0));
     return entry;
   }
@@ -66,6 +69,7 @@ absl::StatusOr<Entry> ParseLine(std::string_view line) {
   const std::vector<std::string> words =
       absl::StrSplit(std::string(line), absl::ByAnyChar(" \t"), absl::SkipEmpty());
   ASSIGN_OR_RETURN(Entry entry, ParseHost(words[0]));
+  std::string said = words[0];  // where its slots come from
   for (size_t i = 1; i < words.size(); ++i) {
     const std::pair<std::string, std::string> option =
         absl::StrSplit(words[i], absl::MaxSplits('=', 1));
@@ -75,26 +79,33 @@ absl::StatusOr<Entry> ParseLine(std::string_view line) {
       return Wrong(
           absl::StrCat("unknown option \"", words[i], "\"; only slots=N may follow a host"));
     }
-    if (!ParseSlots(option.second, &entry.slots)) {
+    int slots = 0;
+    if (!ParseSlots(option.second, &slots)) {
       return Wrong(absl::StrCat("\"", words[i], "\": slots are a number from 1 to 65535"));
     }
+    if (entry.slots.value_or(slots) != slots) {
+      return Wrong(absl::StrCat("\"", words[i], "\" contradicts \"", said, "\"; leave one out"));
+    }
+    entry.slots = slots;
+    said = words[i];
   }
-  if (entry.address.port != 0 && entry.slots > 1) {
-    return Wrong(absl::StrCat("\"", words[0], "\" cannot share one port among ", entry.slots,
+  if (entry.address.port != 0 && entry.slots.value_or(1) > 1) {
+    return Wrong(absl::StrCat("\"", words[0], "\" cannot share one port among ", *entry.slots,
                               " slots; give each a line with a port of its own, or no port"));
   }
   return entry;
 }
 
 absl::Status Append(const Entry& entry, HostSlots* slots) {
-  if (slots->size() + static_cast<size_t>(entry.slots) > kMaxHostSlots) {
+  const auto count = static_cast<size_t>(entry.slots.value_or(1));
+  if (slots->size() + count > kMaxHostSlots) {
     return Wrong(absl::StrCat("more than ", kMaxHostSlots, " nodes"));
   }
   if (entry.address.port != 0 &&
       std::find(slots->begin(), slots->end(), entry.address) != slots->end()) {
     return Wrong(absl::StrCat(FormatHostAddress(entry.address), " appears twice"));
   }
-  slots->insert(slots->end(), static_cast<size_t>(entry.slots), entry.address);
+  slots->insert(slots->end(), count, entry.address);
   return absl::OkStatus();
 }
 
@@ -193,7 +204,8 @@ absl::StatusOr<HostSlots> ReadHostfile(const std::string& path) {
   absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
   const std::span<const uint8_t> bytes = (*file)->bytes();
-  const std::string text(bytes.begin(), bytes.end());
+  const std::string text(
+      WithoutByteOrderMark({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
   HostSlots slots;
   int number = 0;
   for (const std::string& raw : std::vector<std::string>(absl::StrSplit(text, '\n'))) {

@@ -4,13 +4,10 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
-#include <boost/property_tree/ptree.hpp>
-#include <boost/property_tree/xml_parser.hpp>
+#include <array>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,7 +24,7 @@
 #include "sim/platform/platform.pb.h"
 #include "sim/platform/platform_kind.h"
 #include "system/file.h"
-#include "topology/files/parser_limits.h"
+#include "topology/files/graphml_reader.h"
 
 namespace grapevine {
 namespace {
@@ -169,169 +166,46 @@ class TextprotoReader {
   PlatformBuilder builder_;
 };
 
-using boost::property_tree::ptree;
-
-// A hundred thousand links; the parsed tree takes many times the bytes of the file.
+// A hundred thousand links; what is parsed takes many times the bytes of the file.
 constexpr size_t kMaxBytes = size_t{16} << 20;
-// The parser is recursive.
-constexpr int64_t kDeepest = 250;
 
-using Attributes = std::map<std::string, std::string>;  // by name
+// In the order of their enumerators.
+enum NodeAttribute { kKind, kName };
+constexpr std::array<std::string_view, 2> kNodeAttributes = {"kind", "name"};
+enum EdgeAttribute { kBandwidth, kLatency, kDuplex };
+constexpr std::array<std::string_view, 3> kEdgeAttributes = {"bandwidth", "latency", "duplex"};
 
-std::string AttributeOf(const ptree& element, const std::string& name) {
-  return element.get(ptree::path_type("<xmlattr>/" + name, '/'), "");
+const std::string& NameOf(const GraphmlNode& node) {
+  return node.values[kName].empty() ? node.id : node.values[kName];
 }
 
-// What the <key> elements say: data refers to attributes by id.
-struct Keys {
-  std::map<std::string, std::string> names;    // by id
-  std::map<std::string, Attributes> defaults;  // by "node", "edge"
-};
-
-Keys ReadKeys(const ptree& graphml) {
-  Keys keys;
-  for (const auto& [tag, element] : graphml) {
-    if (tag != "key") continue;
-    const std::string name = AttributeOf(element, "attr.name");
-    keys.names[AttributeOf(element, "id")] = name;
-    const auto value = element.get_optional<std::string>("default");
-    if (!value) continue;
-    const std::string owner = AttributeOf(element, "for");
-    for (const std::string kind : {"node", "edge"}) {
-      if (owner == kind || owner == "all" || owner.empty()) keys.defaults[kind][name] = *value;
-    }
+absl::Status AddNode(const GraphmlNode& node, PlatformBuilder* builder) {
+  const std::string& kind = node.values[kKind];
+  if (!kind.empty() && kind != "host" && kind != "switch") {
+    return absl::InvalidArgumentError(absl::StrCat("kind is \"", kind, "\"; write host or switch"));
   }
-  return keys;
+  return builder->AddNode(NameOf(node), kind != "switch");
 }
 
-class GraphmlReader {
- public:
-  explicit GraphmlReader(std::string path) : path_(std::move(path)) {}
-
-  absl::StatusOr<PlatformDescription> Read() {
-    ptree document;
-    RETURN_IF_ERROR(Parse(&document));
-    const auto graphml = document.get_child_optional("graphml");
-    if (!graphml) return Error("not GraphML: there is no element graphml");
-    const auto graph = graphml->get_child_optional("graph");
-    if (!graph) return Error("not GraphML: there is no element graph");
-    keys_ = ReadKeys(*graphml);
-    directed_ = AttributeOf(*graph, "edgedefault") == "directed";
-    for (const char* kind : {"node", "edge"}) {
-      RETURN_IF_ERROR(AddAll(*graph, kind));
-    }
-    return builder_.description();
+absl::Status AddEdge(const GraphmlGraph& graph, const GraphmlEdge& edge, PlatformBuilder* builder) {
+  const std::string& duplex = edge.values[kDuplex];
+  if (!duplex.empty() && duplex != "full" && duplex != "half") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "duplex is \"", duplex, "\"; write full or half, or a directed edge for a link one way"));
   }
+  return builder->AddCable({.a = NameOf(graph.nodes[edge.source]),
+                            .b = NameOf(graph.nodes[edge.target]),
+                            .bandwidth = edge.values[kBandwidth],
+                            .latency = edge.values[kLatency],
+                            .duplex = edge.directed      ? Duplex::kOneWay
+                                      : duplex == "half" ? Duplex::kHalf
+                                                         : Duplex::kFull});
+}
 
- private:
-  absl::Status Parse(ptree* document) const {
-    const auto file = MappedFile::Open(path_);
-    if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
-    const auto bytes = (*file)->bytes();
-    if (bytes.size() > kMaxBytes) {
-      return Error(absl::StrCat("has ", bytes.size(), " bytes; GraphML is read up to ", kMaxBytes,
-                                ", larger networks as textproto"));
-    }
-    std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (!XmlIsShallow(text, kDeepest)) {
-      return Error(absl::StrCat("not GraphML: elements nested more than ", kDeepest,
-                                " deep, or a document type with declarations"));
-    }
-    try {
-      std::istringstream stream(std::move(text));
-      namespace xml = boost::property_tree::xml_parser;
-      read_xml(stream, *document, xml::no_comments | xml::trim_whitespace);
-    } catch (const boost::property_tree::xml_parser_error& error) {
-      return InputError(absl::StrCat(path_, ":", error.line(), ": not GraphML: ", error.message()));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status AddAll(const ptree& graph, const std::string& kind) {
-    int number = 0;
-    for (const auto& [tag, element] : graph) {
-      if (tag == "hyperedge") return Error("has a hyperedge; write edges between two nodes");
-      if (tag != kind) continue;
-      ++number;
-      if (element.count("graph") > 0) {
-        return Error(absl::StrCat(kind, " ", number, " has a graph inside; write one flat graph"));
-      }
-      const absl::Status status = kind == "node" ? AddNode(element) : AddEdge(element);
-      if (!status.ok()) {
-        return Error(absl::StrCat(kind, " ", number, NameOf(kind, element), ": ",
-                                  std::string(status.message())));
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  static std::string NameOf(const std::string& kind, const ptree& element) {
-    if (kind == "node") return absl::StrCat(" (", AttributeOf(element, "id"), ")");
-    return absl::StrCat(" (", AttributeOf(element, "source"), " - ", AttributeOf(element, "target"),
-                        ")");
-  }
-
-  Attributes DataOf(const std::string& kind, const ptree& element) const {
-    Attributes attributes;
-    if (const auto found = keys_.defaults.find(kind); found != keys_.defaults.end()) {
-      attributes = found->second;
-    }
-    for (const auto& [tag, data] : element) {
-      if (tag != "data") continue;
-      const auto name = keys_.names.find(AttributeOf(data, "key"));
-      if (name != keys_.names.end()) attributes[name->second] = data.data();
-    }
-    return attributes;
-  }
-
-  absl::Status AddNode(const ptree& element) {
-    Attributes attributes = DataOf("node", element);
-    const std::string id = AttributeOf(element, "id");
-    const std::string kind = attributes["kind"];
-    if (!kind.empty() && kind != "host" && kind != "switch") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("kind is \"", kind, "\"; write host or switch"));
-    }
-    if (id.empty()) return absl::InvalidArgumentError("no id; give every node one of its own");
-    const std::string name = attributes["name"].empty() ? id : attributes["name"];
-    if (!name_of_id_.emplace(id, name).second) {
-      return absl::InvalidArgumentError("an earlier node has the same id; give it another");
-    }
-    return builder_.AddNode(name, kind != "switch");
-  }
-
-  absl::Status AddEdge(const ptree& element) {
-    Attributes attributes = DataOf("edge", element);
-    const std::string own = AttributeOf(element, "directed");
-    const bool directed = own.empty() ? directed_ : own == "true";
-    const std::string duplex = attributes["duplex"];
-    if (!duplex.empty() && duplex != "full" && duplex != "half") {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "duplex is \"", duplex, "\"; write full or half, or a directed edge for a link one way"));
-    }
-    return builder_.AddCable({.a = NodeName(AttributeOf(element, "source")),
-                              .b = NodeName(AttributeOf(element, "target")),
-                              .bandwidth = attributes["bandwidth"],
-                              .latency = attributes["latency"],
-                              .duplex = directed           ? Duplex::kOneWay
-                                        : duplex == "half" ? Duplex::kHalf
-                                                           : Duplex::kFull});
-  }
-
-  // The name of a node, or the id itself where there is none.
-  std::string NodeName(const std::string& id) const {
-    const auto found = name_of_id_.find(id);
-    return found != name_of_id_.end() ? found->second : id;
-  }
-
-  absl::Status Error(const std::string& message) const { return InputError(path_, message); }
-
-  const std::string path_;
-  Keys keys_;
-  bool directed_ = false;
-  std::map<std::string, std::string> name_of_id_;
-  PlatformBuilder builder_;
-};
+absl::Status ErrorAtElement(const std::string& path, const std::string& element,
+                            const absl::Status& status) {
+  return InputError(path, absl::StrCat(element, ": ", std::string(status.message())));
+}
 
 absl::StatusOr<PlatformDescription> ReadByEnding(const std::string& path) {
   const std::string lower = absl::AsciiStrToLower(path);
@@ -346,7 +220,27 @@ absl::StatusOr<PlatformDescription> ReadPlatformTextproto(const std::string& pat
 }
 
 absl::StatusOr<PlatformDescription> ReadPlatformGraphml(const std::string& path) {
-  return GraphmlReader(path).Read();
+  const auto file = MappedFile::Open(path);
+  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
+  const auto bytes = (*file)->bytes();
+  if (bytes.size() > kMaxBytes) {
+    return InputError(path, absl::StrCat("has ", bytes.size(), " bytes; GraphML is read up to ",
+                                         kMaxBytes, ", larger networks as textproto"));
+  }
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  ASSIGN_OR_RETURN(
+      const auto graph,
+      ParseGraphml(path, text, {.of_nodes = kNodeAttributes, .of_edges = kEdgeAttributes}));
+  PlatformBuilder builder;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const absl::Status status = AddNode(graph.nodes[i], &builder);
+    if (!status.ok()) return ErrorAtElement(path, NodeInGraphml(graph, i), status);
+  }
+  for (size_t i = 0; i < graph.edges.size(); ++i) {
+    const absl::Status status = AddEdge(graph, graph.edges[i], &builder);
+    if (!status.ok()) return ErrorAtElement(path, EdgeInGraphml(graph, i), status);
+  }
+  return builder.description();
 }
 
 absl::StatusOr<std::shared_ptr<const Platform>> LoadPlatformFile(const std::string& path) {

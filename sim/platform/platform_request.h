@@ -44,9 +44,6 @@ absl::StatusOr<PlatformDescription> ReadPlatformTextproto(const std::string& pat
 // ("5us") and "duplex" ("full", the default of undirected edges, or "half"). A directed edge is a
 // one-way link.
 //
-// Boost.PropertyTree reads the XML, as in Boost.Graph, whose own GraphML reader keeps no ids, and
-// makes a node of every misspelt end of an edge.
-//
 // Errors are kInput, name the file and, where the XML is broken, the line, else
 // the element: "net.graphml: edge 3 (a - b): ...", counted from 1.
 absl::StatusOr<PlatformDescription> ReadPlatformGraphml(const std::string& path);

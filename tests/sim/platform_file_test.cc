@@ -200,6 +200,51 @@ TEST(PlatformFileTest, ReadsGraphml) {
   EXPECT_THAT(RouteNames(*platform, "gpu-box", "n0"), ElementsAre("n1--gpu-box", "n1->n0"));
 }
 
+// Attributes that nobody asks for are those of NetworkX, graph-tool and yEd.
+TEST(PlatformFileTest, GraphmlEdgesSayTheirDirectionAsXsdBooleans) {
+  const auto routes = [](const std::string& standard, const std::string& own) {
+    const auto platform =
+        Load("direction.graphml", R"(<graphml>
+<key id="l" attr.name="latency"><default>1us</default></key>
+<key id="b" for="edge" attr.name="bandwidth" attr.type="string"/>
+<key id="u" for="edge" attr.name="up" attr.type="boolean"/>
+<key id="p" for="node" attr.name="pos" attr.type="vector_double"/>
+<key id="g" for="node" yfiles.type="nodegraphics"/>
+<graph edgedefault=")" + standard + R"(">
+<node id="a"><data key="p">0x1.8p+0, 0x1p-1</data><data key="g"><name>b</name></data></node>
+<node id="b"/>
+<edge source="a" target="b" )" + own +
+                                      R"(><data key="b">1Gbit</data><data key="u">True</data></edge>
+</graph></graphml>)");
+    return platform->links().size();
+  };
+  EXPECT_EQ(routes("undirected", ""), 2);
+  EXPECT_EQ(routes("directed", ""), 1);
+  EXPECT_EQ(routes("undirected", R"(directed="1")"), 1);
+  EXPECT_EQ(routes("undirected", R"(directed="true")"), 1);
+  EXPECT_EQ(routes("directed", R"(directed="0")"), 2);
+  EXPECT_EQ(routes("directed", R"(directed="false")"), 2);
+}
+
+// Every node has a copy of it.
+TEST(PlatformFileTest, ALongDefaultInGraphmlIsRefused) {
+  const auto file = [](size_t size) {
+    return absl::StrCat("<graphml><key id='k' for='node' attr.name='kind'><default>",
+                        std::string(size, 'x'), "</default></key><key id='o' for='node' ",
+                        "attr.name='notes'><default>", std::string(1000, 'x'),
+                        "</default></key><graph><node id='a'/></graph></graphml>");
+  };
+  EXPECT_EQ(Error("default.graphml", file(257)),
+            "default.graphml: the default of 'kind' has 257 bytes, more than 256");
+  EXPECT_THAT(Error("default.graphml", file(256)), HasSubstr("node 1 (a): kind is \"xxx"));
+}
+
+TEST(PlatformFileTest, AGraphmlKeyBehindTheGraphIsRefused) {
+  EXPECT_EQ(Error("late.graphml", R"(<graphml><graph edgedefault="directed"><node id="a"/></graph>
+<key id="d" for="edge" attr.name="duplex" attr.type="string"/></graphml>)"),
+            "late.graphml: the key of 'duplex' stands behind the graph; write it before");
+}
+
 std::string Replaced(std::string_view text, const std::string& from, const std::string& to) {
   std::string result(text);
   const size_t at = result.find(from);
@@ -246,7 +291,7 @@ TEST(PlatformFileTest, BadGraphmlIsToldTheElement) {
     return Error("bad.graphml", Replaced(kGraphml, from, to));
   };
   EXPECT_THAT(error("target=\"n2\"", "target=\"n9\""),
-              StartsWith("bad.graphml: edge 2 (n1 - n9): no host or switch is named \"n9\""));
+              StartsWith("bad.graphml: edge 2 (n1 - n9): no node has the id 'n9'; add it"));
   EXPECT_THAT(error("<data key=\"l\">5us</data>", ""),
               StartsWith("bad.graphml: edge 1 (n0 - n1): no latency"));
   EXPECT_THAT(error("10Gbit", "-10Gbit"), HasSubstr("edge 1 (n0 - n1): bandwidth: \"-10Gbit\""));
@@ -254,17 +299,17 @@ TEST(PlatformFileTest, BadGraphmlIsToldTheElement) {
               StartsWith("bad.graphml: node 2 (n1): kind is \"router\"; write host or switch"));
   EXPECT_THAT(error("id=\"n2\"", "id=\"n0\""),
               HasSubstr("node 3 (n0): an earlier node has the same id"));
-  EXPECT_THAT(error("id=\"n2\"", ""), HasSubstr("node 3 (): no id"));
+  EXPECT_THAT(error("id=\"n2\"", ""), HasSubstr("node 3: no id"));
   EXPECT_THAT(error("gpu-box", "n0"), HasSubstr("node 3 (n2): the name \"n0\" is taken"));
   EXPECT_THAT(error("half", "some"), HasSubstr("edge 2 (n1 - n2): duplex is \"some\""));
   EXPECT_THAT(error("<node id=\"n0\"/>", "<node id=\"n0\"><graph/></node>"),
-              HasSubstr("node 1 has a graph inside"));
+              HasSubstr("node 1 (n0) has a graph inside"));
   EXPECT_THAT(error("<node id=\"n0\"/>", "<hyperedge/>"), HasSubstr("has a hyperedge"));
-  EXPECT_THAT(error("</graph>", ""), StartsWith("bad.graphml:16: not GraphML: "));
+  EXPECT_THAT(error("</graph>", ""), StartsWith("bad.graphml:16: not GraphML: mismatched tag"));
   EXPECT_THAT(Error("list.graphml", "<a/>"), HasSubstr("there is no element graphml"));
   EXPECT_THAT(Error("hollow.graphml", "<graphml/>"), HasSubstr("there is no element graph"));
   EXPECT_THAT(Error("none.graphml", "<graphml><graph/></graphml>"), HasSubstr("has no host"));
-  std::string deep;
+  std::string deep = "<graphml>";
   for (int i = 0; i < 100'000; ++i) deep += "<a>";
   EXPECT_THAT(Error("deep.graphml", deep), HasSubstr("nested more than 250 deep"));
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/byte_order_mark.h"
 #include "base/status.h"
 
 namespace grapevine {
@@ -35,7 +36,8 @@ absl::StatusOr<FieldReader> FieldReader::Open(const std::string& path) {
 FieldReader::FieldReader(std::string path, std::unique_ptr<MappedFile> file)
     : path_(std::move(path)),
       file_(std::move(file)),
-      rest_(reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()) {}
+      rest_(WithoutByteOrderMark(
+          {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()})) {}
 
 bool FieldReader::Next() {
   while (!rest_.empty()) {

@@ -1,5 +1,6 @@
 // A text file of fields separated by blanks or commas, line by line: edge lists and matrices.
-// "#" and "%" begin comments; lines without fields are skipped.
+// "#" and "%" begin comments; lines without fields are skipped, and so
+// is a byte-order mark.
 //
 // Thread-safety: thread-compatible. Fields point into the file and live as long
 // as the reader.

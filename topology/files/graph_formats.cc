@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/graphml.hpp>
 #include <boost/graph/graphviz.hpp>
-#include <boost/property_tree/detail/file_parser_error.hpp>
 #include <exception>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
 #include <span>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -21,8 +18,9 @@
 #include "absl/strings/substitute.h"
 #include "base/status.h"
 #include "system/file.h"
+#include "topology/files/dot_text.h"
 #include "topology/files/field_reader.h"
-#include "topology/files/parser_limits.h"
+#include "topology/files/graphml_reader.h"
 
 namespace grapevine {
 namespace {
@@ -97,15 +95,8 @@ struct NamedNode {
 template <typename Directedness>
 using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, Directedness, NamedNode>;
 
-// Boost's reader descends into what it reads: deeper nesting than any graph needs
-// would overflow the stack.
-constexpr int64_t kDeepest = 250;
-
-absl::StatusOr<std::string> ReadText(const std::string& path) {
-  const auto file = MappedFile::Open(path);
-  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
-  const auto bytes = (*file)->bytes();
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+std::string_view TextOf(const MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
 // Runs one of Boost's readers, which report by exceptions.
@@ -114,9 +105,6 @@ absl::Status Guarded(const std::string& path, std::string_view format,
   try {
     if (read()) return absl::OkStatus();
     return InputError(path, absl::StrCat("not ", std::string(format)));
-  } catch (const boost::property_tree::file_parser_error& error) {
-    return InputError(absl::StrCat(path, ":", error.line()),
-                      absl::StrCat("not ", std::string(format), ": ", error.message()));
   } catch (const std::exception& error) {
     return InputError(path, absl::StrCat("not ", std::string(format), ": ", error.what()));
   }
@@ -146,9 +134,21 @@ bool NaturallyBefore(std::string_view a, std::string_view b) {
   return a.size() < b.size();
 }
 
-std::vector<Rank> RanksByAppearance(const auto& graph) {
-  std::vector<Rank> ranks(num_vertices(graph));
-  std::iota(ranks.begin(), ranks.end(), 0);
+// The rank of each node: its id where the ids are exactly 0, 1, ..., n - 1, in any order; else its
+// place in the file.
+std::vector<Rank> RanksById(const std::vector<GraphmlNode>& nodes) {
+  std::vector<Rank> ranks;
+  for (const GraphmlNode& node : nodes) {
+    Rank rank = 0;
+    // Ids differ: those that are all numbers below n are all of them.
+    const bool number = absl::SimpleAtoi(node.id, &rank) && absl::StrCat(rank) == node.id;
+    if (!number || rank < 0 || static_cast<size_t>(rank) >= nodes.size()) {
+      ranks.resize(nodes.size());
+      std::iota(ranks.begin(), ranks.end(), 0);
+      return ranks;
+    }
+    ranks.push_back(rank);
+  }
   return ranks;
 }
 
@@ -263,26 +263,35 @@ absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
 }
 
 absl::StatusOr<GraphDescription> ReadGraphml(const std::string& path) {
-  ASSIGN_OR_RETURN(const auto text, ReadText(path));
-  if (!XmlIsShallow(text, kDeepest)) {
-    return InputError(path, absl::StrCat("not GraphML: elements nested more than ", kDeepest,
-                                         " deep, or a document type with declarations"));
+  const auto file = MappedFile::Open(path);
+  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
+  ASSIGN_OR_RETURN(const auto graph, ParseGraphml(path, TextOf(**file), {}));
+  const std::vector<Rank> ranks = RanksById(graph.nodes);
+  LineRound edges;
+  bool directed = false;
+  for (size_t i = 0; i < graph.edges.size(); ++i) {
+    const GraphmlEdge& edge = graph.edges[i];
+    if (edge.source == edge.target) {
+      return InputError(path, absl::StrCat(EdgeInGraphml(graph, i),
+                                           ": joins a node to itself; every node averages itself "
+                                           "anyway, remove it"));
+    }
+    (edge.directed ? edges.one_way : edges.both_ways)
+        .push_back({ranks[edge.source], ranks[edge.target]});
+    directed |= edge.directed;
   }
-  const auto read = [&](auto& graph) {
-    std::istringstream stream(text);
-    boost::dynamic_properties properties(boost::ignore_other_properties);
-    boost::read_graphml(stream, graph, properties);
-    return true;
-  };
-  return ReadEither(path, "GraphML", read,
-                    [](const auto& graph) { return RanksByAppearance(graph); });
+  return GraphDescription{.nodes = static_cast<int64_t>(graph.nodes.size()),
+                          .rounds = {EdgesOf(std::move(edges), directed)},
+                          .directed = directed};
 }
 
 absl::StatusOr<GraphDescription> ReadDot(const std::string& path) {
-  ASSIGN_OR_RETURN(const auto text, ReadText(path));
-  if (const std::string excess = DotExcess(text); !excess.empty()) {
+  const auto file = MappedFile::Open(path);
+  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
+  if (const std::string excess = DotExcess(TextOf(**file)); !excess.empty()) {
     return InputError(path, excess);
   }
+  const std::string text = InBoostsDot(TextOf(**file));
   const auto read = [&](auto& graph) {
     boost::dynamic_properties properties(boost::ignore_other_properties);
     properties.property("node_id", get(&NamedNode::name, graph));

@@ -34,8 +34,8 @@ struct GraphDescription {
 // carry Failure::kInput.
 absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path);
 
-// By Boost.Graph. Ranks in the order of the node elements. Errors name the file (and the line,
-// where the XML itself is broken) and carry Failure::kInput.
+// Ranks are the ids where those are exactly 0, 1, ..., n - 1, else the order of the node elements.
+// Errors are those of graphml_reader.h.
 absl::StatusOr<GraphDescription> ReadGraphml(const std::string& path);
 
 // By Boost.Graph. Ranks in the order of the names, in which runs of digits compare as numbers:

@@ -88,18 +88,18 @@ TEST_F(NpzTest, BytesAreNormalizedByTheTrainingImagesUnlessToldOtherwise) {
   arrays_["x_train"] = Npy("|u1", "(1, 1, 2, 2)", {'\0', 51, '\xff', 51});
   arrays_["y_train"] = Npy("|u1", "(1,)", {0});
   arrays_["x_test"] = arrays_["x_train"];
-  absl::StatusOr<TrainTest> data = Read();
+  absl::StatusOr<TrainTest> data = Read({.channels = 2});
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(data->train->traits().shape, (ImageShape{1, 2, 2}));
   EXPECT_THAT(data->train->traits().normalization.mean, ElementsAre(0.5f, 0.2f));
   EXPECT_THAT(data->train->traits().normalization.deviation, ElementsAre(0.5f, 1.0f))
       << "a channel without variation is not divided by 0";
-  data = MakeDataset("npz:" + folder_.File("data.npz") + ":mean=0.25:std=1/2:classes=7");
+  data = MakeDataset("npz:" + folder_.File("data.npz") + ":mean=0.25:std=1/2:classes=7:channels=2");
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_THAT(data->train->traits().normalization.mean, ElementsAre(0.25f, 0.25f));
   EXPECT_THAT(data->train->traits().normalization.deviation, ElementsAre(1.0f, 2.0f));
   EXPECT_EQ(data->train->traits().classes, 7);
-  EXPECT_THAT(WhyNot({.mean = {1, 2, 3}}),
+  EXPECT_THAT(WhyNot({.channels = 2, .mean = {1, 2, 3}}),
               HasSubstr("its images have 2 channel(s), mean= has 3 values"));
 }
 
@@ -165,6 +165,11 @@ TEST_F(NpzTest, ArraysThatAreNoDataSetAreRefusedWithTheRemedy) {
   EXPECT_THAT(WhyNot("x_train", Npy("|u1", "(3,)", "abc")), HasSubstr("found (3,)"));
   EXPECT_THAT(WhyNot("x_train", Npy("|u1", "(3, 3, 8, 8)", std::string(576, 'a'))),
               HasSubstr("save x.transpose(0, 2, 3, 1)"));
+  EXPECT_THAT(WhyNot("x_train", Npy("|u1", "(3, 3, 8, 12)", std::string(864, 'a'))),
+              HasSubstr("its shape (3, 3, 8, 12) has 12 channels, images have 1, 3 or 4; if they "
+                        "come before rows save x.transpose(0, 2, 3, 1), else say channels=12"));
+  EXPECT_THAT(WhyNot({.channels = 3}),
+              HasSubstr("its shape (3, 2, 2) has 1 channel(s), not channels=3"));
   EXPECT_THAT(WhyNot("x_train", Npy("|u1", "(1, 1, 1, 4097)", std::string(4097, 'a'))),
               HasSubstr("more than 4096 channels; save x.reshape(len(x), -1)"));
   EXPECT_THAT(
@@ -180,6 +185,8 @@ TEST_F(NpzTest, ArraysThatAreNoDataSetAreRefusedWithTheRemedy) {
               HasSubstr("save y.astype('int64')"));
   EXPECT_THAT(WhyNot("y_train", Npy("|u1", "(3, 2)", std::string(6, '\0'))),
               HasSubstr("found (3, 2); of one-hot rows save y.argmax(1)"));
+  EXPECT_THAT(WhyNot("y_train", Npy("<f4", "(3, 2)", std::string(24, '\0'))),
+              HasSubstr("found (3, 2); of one-hot rows save y.argmax(1)"));
   EXPECT_THAT(WhyNot("y_train", Npy("|u1", "(2,)", std::string(2, '\0'))),
               HasSubstr("expected the shape (3,), a label for each image, found (2,)"));
   EXPECT_THAT(WhyNot("y_train", Npy("|i1", "(3,)", {0, -1, 0})),
@@ -193,6 +200,18 @@ TEST_F(NpzTest, ArraysThatAreNoDataSetAreRefusedWithTheRemedy) {
   arrays_.erase("y_test");
   arrays_["X\ntest"] = "";
   EXPECT_THAT(WhyNot(), AllOf(HasSubstr("there is no y_test, only X\\x0atest, x_test, x_train")));
+}
+
+TEST_F(NpzTest, ImagesHaveOneThreeOrFourChannelsOrThoseThatAreSaid) {
+  for (const int64_t channels : {1, 3, 4, 12}) {
+    arrays_["x_train"] = arrays_["x_test"] =
+        Npy("|u1", "(1, 3, 8, " + std::to_string(channels) + ")",
+            std::string(static_cast<size_t>(24 * channels), 'a'));
+    arrays_["y_train"] = Npy("|u1", "(1,)", {0});
+    const absl::StatusOr<TrainTest> data = Read({.channels = channels == 12 ? channels : 0});
+    ASSERT_TRUE(data.ok()) << data.status();
+    EXPECT_EQ(data->train->traits().shape, (ImageShape{3, 8, channels}));
+  }
 }
 
 TEST_F(NpzTest, BrokenArchivesAreRefused) {

@@ -32,6 +32,25 @@ TEST(Hostfile, ReadsTheFormsOfOthers) {
                           HostAddress{"fd00::7", 4000}, HostAddress{"node4", 0}));
 }
 
+TEST(Hostfile, AnIpv6AddressNeedsNoPort) {
+  const auto slots = ReadHostfile(Write("[::1] slots=2\n[fd00::7]\n"));
+  ASSERT_TRUE(slots.ok()) << slots.status();
+  EXPECT_THAT(*slots,
+              ElementsAre(HostAddress{"::1", 0}, HostAddress{"::1", 0}, HostAddress{"fd00::7", 0}));
+}
+
+TEST(Hostfile, MayBeginWithAByteOrderMark) {
+  const auto slots = ReadHostfile(Write("\xEF\xBB\xBFnode1\n"));
+  ASSERT_TRUE(slots.ok()) << slots.status();
+  EXPECT_THAT(*slots, ElementsAre(HostAddress{"node1", 0}));
+}
+
+TEST(Hostfile, MaySayTheSameSlotsTwice) {
+  const auto slots = ReadHostfile(Write("a:2 slots=2\n"));
+  ASSERT_TRUE(slots.ok()) << slots.status();
+  EXPECT_EQ(slots->size(), 2);
+}
+
 TEST(Hostfile, NamesFileLineAndFault) {
   const std::pair<const char*, const char*> cases[] = {
       {"a\nb slots=0\n", ":2: \"slots=0\""},
@@ -43,6 +62,13 @@ TEST(Hostfile, NamesFileLineAndFault) {
       {"a:2000 slots=2\n", "cannot share one port among 2 slots"},
       {"a:2000\nb\na:2000\n", ":3: a:2000 appears twice"},
       {"a slots=65535\nb slots=2\n", ":2: more than 65536 nodes"},
+      {"b\nhost:2 slots=3\n", ":2: \"slots=3\" contradicts \"host:2\"; leave one out"},
+      {"a slots=2 slots=3\n", ":1: \"slots=3\" contradicts \"slots=2\"; leave one out"},
+      {"a:2 max_slots=4 slots=3\n", ":1: \"slots=3\" contradicts \"a:2\"; leave one out"},
+      {"a\n\xEF\xBB\xBF"
+       "b\n",
+       "b\": the host is not a name or an IP address"},
+      {"[::1]x]\n", ":1: address \"[::1]x]\""},
       {"# nothing\n", "names no host"},
       {"node1\nalice@node2 slots=2\n", ":2: \"alice@node2\" names a user"},
       {"node1\n-oProxyCommand=sh\n", ":2: address \"-oProxyCommand=sh\": no host's name begins"},
