@@ -270,6 +270,11 @@ absl::StatusOr<std::optional<HostAddress>> DashboardAddress(const Config& config
 }
 
 absl::Status CheckTelemetry(const NodeAddresses& addresses) {
+std::string AdvertisedHost(const Config& config) {
+  const absl::StatusOr<HostAddress> advertised = ParseHostAddress(config.advertise(), 0);
+  return advertised.ok() ? advertised->host : "";
+}
+
   return addresses.telemetry ? CheckTelemetryPort(*addresses.telemetry) : absl::OkStatus();
 }
 
