@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "base/registry.h"
 #include "base/status.h"
+#include "base/printable.h"
 #include "cli/terminal/text_output.h"
 
 namespace grapevine {
@@ -154,7 +155,8 @@ const CLI::App& NamedFirst(const CLI::App& app, int argc, char** argv) {
 
 // Prints "grapevine train: <message>" and returns the exit code.
 int ReportFailure(const CLI::App& command, const absl::Status& status) {
-  std::cerr << FullName(command) << ": " << status.message() << std::endl;
+  std::cerr << FullName(command) << ": " << PrintableLines(std::string(status.message()))
+            << std::endl;
   return ExitCode(status);
 }
 
