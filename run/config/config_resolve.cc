@@ -185,6 +185,9 @@ struct Range {
 };
 
 constexpr Range kPositive{"be positive", [](double v) { return v > 0 && std::isfinite(v); }};
+// Buffers are made for as many rounds, on each node; a handful hides any latency.
+constexpr Range kWindow{"be at least 0 and at most 1000",
+                        [](double v) { return v >= 0 && v <= 1000; }};
 constexpr Range kNonNegative{"not be negative",
                              [](double v) { return v >= 0 && std::isfinite(v); }};
 constexpr Range kBelowOne{"be at least 0 and below 1", [](double v) { return v >= 0 && v < 1; }};
@@ -197,14 +200,17 @@ struct RangeRule {
 };
 
 constexpr RangeRule kRanges[] = {
-    {"nodes", kPositive},           {"epochs", kPositive},          {"rounds", kPositive},
-    {"batch", kPositive},           {"accumulate", kPositive},      {"lr", kPositive},
-    {"momentum", kBelowOne},        {"clip_norm", kPositive},       {"max_norm", kPositive},
-    {"weight_decay", kNonNegative}, {"label_smoothing", kBelowOne}, {"loss", kBelowOne},
-    {"target_accuracy", kPositive}, {"eval_every", kPositive},      {"log_every", kNonNegative},
-    {"window", kNonNegative},       {"rank", kNonNegative},         {"world_size", kPositive},
-    {"master_port", kPort},         {"min_nodes", kPositive},       {"planned_nodes", kPositive},
-    {"max_restarts", kNonNegative},
+    {"nodes", kPositive},           {"epochs", kPositive},
+    {"rounds", kPositive},          {"batch", kPositive},
+    {"accumulate", kPositive},      {"lr", kPositive},
+    {"momentum", kBelowOne},        {"clip_norm", kPositive},
+    {"max_norm", kPositive},        {"weight_decay", kNonNegative},
+    {"label_smoothing", kBelowOne}, {"loss", kBelowOne},
+    {"target_accuracy", kPositive}, {"eval_every", kPositive},
+    {"log_every", kNonNegative},    {"window", kWindow},
+    {"rank", kNonNegative},         {"world_size", kPositive},
+    {"master_port", kPort},         {"min_nodes", kPositive},
+    {"planned_nodes", kPositive},   {"max_restarts", kNonNegative},
 };
 
 absl::Status CheckRanges(const ResolvedConfig& resolved) {
