@@ -182,10 +182,9 @@ std::string TopologyTable(const std::vector<TopologySummary>& summaries) {
   }
   absl::StrAppend(
       &text,
-      "rho: what a round leaves of the disagreement in the long run (of a schedule, the "
-      "mean of a period); gap: 1 - rho\nrounds, M sent: until a tenth is left, and the replicas a "
-      "node "
-      "sends for it\n");
+      "rho: what a round leaves of the disagreement in the long run (the mean of a period); "
+      "gap: 1 - rho\n"
+      "rounds, M sent: until a tenth is left, and the replicas a node sends for it\n");
   return text;
 }
 
