@@ -31,12 +31,13 @@ size_t ControlLength(std::string_view text) {
   return BeginsWithPair(text) ? 2 : 0;
 }
 
-std::string Printable(std::string_view text, size_t most) {
-  std::string_view rest = Cut(text, most);
-  const bool is_cut = rest.size() < text.size();
+namespace {
+
+// Controls become \xNN, but for those that `keeps` is true of.
+std::string Escaped(std::string_view rest, bool (*keeps)(char)) {
   std::string result;
   while (!rest.empty()) {
-    const size_t control = ControlLength(rest);
+    const size_t control = keeps(rest[0]) ? 0 : ControlLength(rest);
     if (control > 0) {
       absl::StrAppendFormat(&result, "\\x%02x", static_cast<unsigned char>(rest[control - 1]));
     } else {
@@ -44,8 +45,18 @@ std::string Printable(std::string_view text, size_t most) {
     }
     rest.remove_prefix(std::max<size_t>(1, control));
   }
-  if (is_cut) result += "...";
   return result;
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text, size_t most) {
+  const std::string_view shown = Cut(text, most);
+  return Escaped(shown, [](char) { return false; }) + (shown.size() < text.size() ? "..." : "");
+}
+
+std::string PrintableLines(std::string_view text) {
+  return Escaped(text, [](char byte) { return byte == '\n'; });
 }
 
 }  // namespace grapevine

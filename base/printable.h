@@ -18,6 +18,9 @@ size_t ControlLength(std::string_view text);
 // them. Text beyond `most` bytes is cut and ends in "...".
 std::string Printable(std::string_view text, size_t most);
 
+// The same for text of any length and of several lines, whose ends it keeps.
+std::string PrintableLines(std::string_view text);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_BASE_PRINTABLE_H_

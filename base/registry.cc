@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace grapevine {
 
@@ -33,14 +34,48 @@ Listing WithVariants(Listing listing, const std::vector<Listing>& variants) {
   return listing;
 }
 
+namespace {
+
+std::vector<std::string> NamesOf(const std::vector<Listing>& listings) {
+  std::vector<std::string> names;
+  for (const Listing& listing : listings) names.push_back(listing.name);
+  return names;
+}
+
+std::vector<std::string> NamesThatTakePaths(const std::vector<Listing>& known) {
+  std::vector<Listing> those = known;
+  std::erase_if(those, [](const Listing& listing) {
+    return !listing.options.starts_with(":DIR") && !listing.options.starts_with(":FILE") &&
+           !listing.options.starts_with(":PATH");
+  });
+  return NamesOf(those);
+}
+
+// What a path without a name before it may be of: the name that its last part resembles, else each
+// that takes one.
+std::vector<std::string> SpecsOfPath(const std::string& path, const std::vector<Listing>& known) {
+  std::vector<std::string> names = NamesThatTakePaths(known);
+  const std::string last = absl::AsciiStrToLower(path.substr(path.rfind('/') + 1));
+  if (std::string nearest = NearestName(last, names); !nearest.empty()) names = {nearest};
+  for (std::string& name : names) absl::StrAppend(&name, ":", path);
+  return names;
+}
+
+// What may have been meant; empty where nobody can say.
+std::string Meant(std::string_view text, std::string_view name, const std::vector<Listing>& known) {
+  if (name.find('/') != name.npos)
+    return absl::StrJoin(SpecsOfPath(std::string(text), known), " or ");
+  return NearestName(name, NamesOf(known));
+}
+
+}  // namespace
+
 absl::Status UnknownNameError(std::string_view kind, std::string_view text, std::string_view name,
                               const std::vector<Listing>& known) {
-  std::vector<std::string> names;
-  for (const Listing& listing : known) names.push_back(listing.name);
-  const std::string nearest = NearestName(name, names);
+  const std::string meant = Meant(text, name, known);
   return SpecError(text,
                    absl::StrCat("unknown ", std::string(kind), " '", std::string(name), "'; ",
-                                nearest.empty() ? "" : absl::StrCat("did you mean ", nearest, "? "),
+                                meant.empty() ? "" : absl::StrCat("did you mean ", meant, "? "),
                                 "known: ", JoinUsages(known)));
 }
 
@@ -77,9 +112,30 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+namespace {
+
+// Whether each word of `typed` is the beginning of the word of `name` at its place: --net-model.
+bool Abbreviates(const std::string& typed, const std::string& name) {
+  const std::vector<std::string> begun = absl::StrSplit(typed, absl::ByAnyChar("-_"));
+  const std::vector<std::string> words = absl::StrSplit(name, absl::ByAnyChar("-_"));
+  return std::ranges::equal(words, begun, [](std::string_view word, std::string_view beginning) {
+    return word.starts_with(beginning);
+  });
+}
+
+// Empty unless there is exactly one.
+std::string AbbreviatedName(const std::string& typed, const std::vector<std::string>& names) {
+  const auto abbreviated = [&typed](const std::string& name) { return Abbreviates(typed, name); };
+  if (std::ranges::count_if(names, abbreviated) != 1) return "";
+  return *std::ranges::find_if(names, abbreviated);
+}
+
+}  // namespace
+
 std::string NearestName(std::string_view typed, const std::vector<std::string>& names) {
   constexpr size_t kLongest = 64;  // the distance costs |typed| * |name|
-  if (typed.size() > kLongest) return "";
+  if (typed.empty() || typed.size() > kLongest) return "";
+  if (std::string whole = AbbreviatedName(std::string(typed), names); !whole.empty()) return whole;
   std::string nearest;
   size_t least = std::max<size_t>(2, typed.size() / 3) + 1;
   for (const std::string& name : names) {

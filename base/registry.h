@@ -55,7 +55,7 @@ std::string JoinHelp(const std::vector<Listing>& listings);
 // Its help continued by what KIND in its options may be.
 Listing WithVariants(Listing listing, const std::vector<Listing>& variants);
 // Says that no `kind` ("topology") is called `name`, in the spec `text`; suggests the nearest
-// name, if one is close, and lists all usages. kUsage.
+// name, if one is close, or of a path what it may be of, and lists all usages. kUsage.
 absl::Status UnknownNameError(std::string_view kind, std::string_view text, std::string_view name,
                               const std::vector<Listing>& known);
 // Empty where a spec can name it and help can list it; else what is wrong.
@@ -151,8 +151,9 @@ struct Registration {
   }
 };
 
-// For "did you mean ...?": the name with the fewest edits from `typed` (insertions, deletions,
-// substitutions, transpositions), the first of several; "" when none is close.
+// For "did you mean ...?": the only name that `typed` abbreviates, word by word; else the name with
+// the fewest edits from it (insertions, deletions, substitutions, transpositions), the first of
+// several; "" when none is close.
 std::string NearestName(std::string_view typed, const std::vector<std::string>& names);
 
 }  // namespace grapevine

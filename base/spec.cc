@@ -131,8 +131,12 @@ std::string SpecReader::Choice(std::string_view key, const std::vector<std::stri
 absl::Status SpecReader::Finish() {
   RETURN_IF_ERROR(status_);
   if (next_argument_ < spec_.arguments.size()) {
-    return SpecError(spec_.text,
-                     absl::StrCat("unexpected '", spec_.arguments[next_argument_], "'"));
+    const std::string& argument = spec_.arguments[next_argument_];
+    const bool keyless = known_.size() == 1 && spec_.options.empty();  // what could be meant is one
+    return SpecError(spec_.text, absl::StrCat("unexpected '", argument, "'",
+                                              keyless ? absl::StrCat("; did you mean ", known_[0],
+                                                                     "=", argument, "?")
+                                                      : ""));
   }
   for (const auto& [key, value] : spec_.options) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;

@@ -47,6 +47,7 @@ int RunGrapevine(int argc, char** argv) {
   AddCompletionCommand(line);
   AddDoctorCommand(line);
   AddEvalCommand(line);
+  AddHelpCommand(line);
   AddManualCommand(line);
   AddNodeCommand(line);
   AddPlotCommand(line);

@@ -30,12 +30,6 @@ constexpr const char* kDashes[] = {"solid", "(14,5)", "(4,4)", "(14,4,3,4)", "(2
 constexpr char kScript[] = "script.gp";
 constexpr char kComplaints[] = "complaints.txt";
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> file, MappedFile::Open(path));
-  const auto bytes = file->bytes();
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
 // gnuplot marks the position by lines of spaces and a caret.
 std::string FirstComplaint(const std::string& folder) {
   const absl::StatusOr<std::string> text = ReadFile(absl::StrCat(folder, "/", kComplaints));

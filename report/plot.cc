@@ -195,7 +195,7 @@ absl::StatusOr<Figure> MakeFigure(const PlotOptions& options) {
   }
   RETURN_IF_ERROR(CheckMeaning(*kind, "--x", !options.request.x.empty()));
   RETURN_IF_ERROR(CheckMeaning(*kind, "--loss", !options.request.loss.empty()));
-  RETURN_IF_ERROR(CheckMeaning(*kind, "--target", !options.request.target.empty()));
+  RETURN_IF_ERROR(CheckMeaning(*kind, "--target-accuracy", !options.request.target.empty()));
   RETURN_IF_ERROR(CheckMeaning(*kind, "--y", !options.request.y.empty()));
   RETURN_IF_ERROR(CheckMeaning(*kind, "--log-loss", options.request.log_loss));
   RETURN_IF_ERROR(CheckMeaning(*kind, "--smooth", !options.adjustment.smooth.empty()));

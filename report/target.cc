@@ -15,10 +15,10 @@ absl::StatusOr<double> Parsed(const std::string& text) {
   const absl::StatusOr<double> accuracy = ParseFraction(text);
   if (!accuracy.ok()) {
     return UsageError(
-        absl::StrCat("--target=", text, ": ", std::string(accuracy.status().message())));
+        absl::StrCat("--target-accuracy=", text, ": ", std::string(accuracy.status().message())));
   }
   if (*accuracy > 0) return accuracy;
-  return UsageError(absl::StrCat("--target=", text, ": every model has that accuracy"));
+  return UsageError(absl::StrCat("--target-accuracy=", text, ": every model has that accuracy"));
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ absl::StatusOr<std::optional<double>> TargetOf(const std::string& given,
     };
     return InputError(absl::StrCat("the runs have several target accuracies (",
                                    absl::StrJoin(targets, ", ", name),
-                                   "); choose one with --target"));
+                                   "); choose one with --target-accuracy"));
   }
   return targets.empty() ? std::nullopt : std::optional<double>(*targets.begin());
 }
@@ -46,13 +46,13 @@ absl::StatusOr<double> RequiredTargetOf(const std::string& given,
   ASSIGN_OR_RETURN(const std::optional<double> target, TargetOf(given, configs));
   if (target) return *target;
   return UsageError(
-      "the runs have no target accuracy: name one with --target=97%, or give the runs "
-      "--target-accuracy");
+      "the runs have no target accuracy: name one with --target-accuracy=97%, here or when they "
+      "run");
 }
 
 absl::Status NobodyMet(double target) {
   return InputError(absl::StrCat("no evaluation of these runs reached ", TargetName(target),
-                                 "; choose a lower --target, or train longer (--epochs)"));
+                                 "; choose a lower --target-accuracy, or train longer (--epochs)"));
 }
 
 std::string TargetName(double accuracy) { return absl::StrCat(100 * accuracy, " %"); }

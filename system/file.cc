@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <random>
@@ -23,32 +24,46 @@
 
 namespace grapevine {
 
+namespace {
+
+// A regular file, which is refused otherwise. A pipe is not waited for.
+absl::StatusOr<UniqueDescriptor> OpenToRead(const std::string& path, struct stat* info) {
+  UniqueDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.open()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  if (fstat(file.get(), info) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot stat ", path));
+  }
+  if (S_ISREG(info->st_mode)) return file;
+  return absl::InvalidArgumentError(absl::StrCat(path, " is not a regular file"));
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Open(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
   struct stat info;
-  if (fstat(descriptor, &info) != 0) {
-    const int error = errno;
-    close(descriptor);
-    return absl::ErrnoToStatus(error, absl::StrCat("cannot stat ", path));
-  }
-  if (!S_ISREG(info.st_mode)) {
-    close(descriptor);
-    return absl::InvalidArgumentError(absl::StrCat(path, " is not a regular file"));
-  }
+  ASSIGN_OR_RETURN(const UniqueDescriptor file, OpenToRead(path, &info));
   const size_t size = static_cast<size_t>(info.st_size);
   void* data = nullptr;
-  if (size > 0) {
-    data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  }
-  const int error = errno;
-  close(descriptor);
-  if (data == MAP_FAILED) return absl::ErrnoToStatus(error, absl::StrCat("cannot map ", path));
+  if (size > 0) data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (data == MAP_FAILED) return absl::ErrnoToStatus(errno, absl::StrCat("cannot map ", path));
   return std::unique_ptr<MappedFile>(new MappedFile(static_cast<const uint8_t*>(data), size));
 }
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  struct stat info;
+  ASSIGN_OR_RETURN(const UniqueDescriptor file, OpenToRead(path, &info));
+  std::string bytes;
+  std::array<char, 1 << 16> buffer;
+  ssize_t got = 0;
+  while ((got = read(file.get(), buffer.data(), buffer.size())) > 0) {
+    bytes.append(buffer.data(), static_cast<size_t>(got));
+  }
+  if (got < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot read ", path));
+  return bytes;
 }
 
 namespace {
@@ -269,7 +284,7 @@ void FileLock::RemoveFile(const std::string& path) const {
 }
 
 bool FileLock::IsHeld(const std::string& path) {
-  const UniqueDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct flock whole = WholeFile();
   return file.open() && fcntl(file.get(), F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
 }

@@ -22,8 +22,8 @@ namespace grapevine {
 // Immutable after Open; safe to read from any thread.
 class MappedFile {
  public:
-  // Refuses folders and unreadable files with their names. An empty file is
-  // an empty span.
+  // Refuses folders, pipes and unreadable files with their names, and waits for nobody. An empty
+  // file is an empty span.
   static absl::StatusOr<std::unique_ptr<MappedFile>> Open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -36,6 +36,9 @@ class MappedFile {
   const uint8_t* data_;
   size_t size_;
 };
+
+// The bytes of a file that another process may be writing; errors as MappedFile::Open's.
+absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 // Carries out a change of a file that others see (a rename, an append) if this process may still
 // make it at this moment, else returns why not; it may wait for the right. Empty: nobody asks.

@@ -30,6 +30,10 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeTopology(std::string_view te
   if (n < 1) {
     return SpecError(text, absl::StrCat("not for ", n, " nodes: there must be at least 1"));
   }
+  constexpr Rank kMost = 1 << 24;  // a graph takes memory for each
+  if (n > kMost) {
+    return SpecError(text, absl::StrCat("not for ", n, " nodes: there can be at most ", kMost));
+  }
   ASSIGN_OR_RETURN(const auto named, Topologies().Read(text));
   return named.kind->make(named.spec, n, seed);
 }

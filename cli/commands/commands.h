@@ -37,8 +37,9 @@ void AddEvalCommand(CommandLine& line);
 // The versions of this program and its parts; also --version.
 void AddVersionCommand(CommandLine& line);
 
-// What describes `line` itself, which outlives its run: scripts for shells, manual pages.
+// What describes `line` itself, which outlives its run: scripts for shells, help, manual pages.
 void AddCompletionCommand(CommandLine& line);
+void AddHelpCommand(CommandLine& line);
 void AddManualCommand(CommandLine& line);
 
 // Declares --format on `command`, which prints a table; its help continues with the names. `name`

@@ -17,7 +17,7 @@ namespace {
 constexpr char kCompareExamples[] =
     "Examples:\n"
     "  grapevine compare runs/ring runs/torus\n"
-    "  grapevine compare runs/sweep --target=97% --sort=target --format=markdown\n"
+    "  grapevine compare runs/sweep --target-accuracy=97% --sort=target --format=markdown\n"
     "  grapevine compare runs/ring --measurements --format=csv -o ring.csv\n"
     "  grapevine compare runs/sweep --seeds --format=booktabs -o table.tex";
 
@@ -53,10 +53,10 @@ void AddCompareCommand(CommandLine& line) {
                &options.runs)
       .Required();
   const Flag target = command.AddFlag(
-      {.names = "--target",
-       .help = "test accuracy, as 97% or 0.97, the time to which is compared (default: "
-               "the runs' --target-accuracy)",
-       .placeholder = "P"},
+      {.names = "--target-accuracy",
+       .help = "test accuracy, as 97% or 0.97, the time to which is compared (default: the runs')",
+       .placeholder = "P",
+       .aliases = {"--target"}},
       &options.target);
   const Flag sort = command
                         .AddFlag({.names = "--sort",
@@ -78,9 +78,10 @@ void AddCompareCommand(CommandLine& line) {
           .Excludes(sort)
           .Excludes(seeds);
   AddTableFormatFlag(command, "how the table is written", &given->format);
-  command.AddFlag({.names = "-o,--output",
+  command.AddFlag({.names = "-o,--out",
                    .help = "file to write (default: standard output)",
-                   .placeholder = "FILE"},
+                   .placeholder = "FILE",
+                   .aliases = {"--output"}},
                   &given->output);
   command.SetFooter(kCompareExamples);
   command.OnChosen([given, seeds, measurements] {

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/printable.h"
 #include "base/registry.h"
 #include "base/status.h"
 #include "cli/commands/commands.h"
@@ -53,9 +54,10 @@ void Print(const EvalOptions& options, const std::string& model, const Evaluatio
               << std::endl;
     return;
   }
-  std::cout << absl::StrFormat("%s on %s (%s, %d samples): accuracy %.2f %%, loss %.4f", model,
-                               options.data, options.train ? "train" : "test", evaluation.samples,
-                               100 * accuracy, loss)
+  std::cout << absl::StrFormat("%s on %s (%s, %d samples): accuracy %.2f %%, loss %.4f",
+                               PrintableLines(model), options.data,
+                               options.train ? "train" : "test", evaluation.samples, 100 * accuracy,
+                               loss)
             << std::endl;
 }
 

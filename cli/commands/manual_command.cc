@@ -37,21 +37,11 @@ absl::Status WritePages(const std::vector<ManualPage>& pages, const std::string&
   return absl::OkStatus();
 }
 
-absl::Status PrintPage(const std::vector<ManualPage>& pages, const CommandDescription& program,
-                       const std::string& command) {
-  const std::string name =
-      command.empty() ? program.name : absl::StrCat(program.name, "-", command);
+// Nothing for a command that no person types.
+void PrintPage(const std::vector<ManualPage>& pages, const std::string& name) {
   for (const ManualPage& page : pages) {
-    if (page.name != name) continue;
-    std::cout << page.text;
-    return absl::OkStatus();
+    if (page.name == name) std::cout << page.text;
   }
-  std::vector<std::string> names;
-  for (const CommandDescription& known : program.commands) names.push_back(known.name);
-  const std::string nearest = NearestName(command, names);
-  return UsageError(absl::StrCat("unknown command ", command, "; ",
-                                 nearest.empty() ? absl::StrCat("see ", program.name, " --help")
-                                                 : absl::StrCat("did you mean ", nearest, "?")));
 }
 
 std::string AllAsJson(const CommandDescription& program) {
@@ -90,8 +80,11 @@ void AddManualCommand(CommandLine& line) {
     }
     const std::vector<ManualPage> pages =
         ManualPages(program, {.version = Version(), .date = RevisionDate()});
-    return options->folder.empty() ? PrintPage(pages, program, options->command)
-                                   : WritePages(pages, options->folder);
+    if (!options->folder.empty()) return WritePages(pages, options->folder);
+    const std::string& name = options->command;
+    if (!name.empty()) RETURN_IF_ERROR(line.CheckCommand(name));
+    PrintPage(pages, name.empty() ? program.name : absl::StrCat(program.name, "-", name));
+    return absl::OkStatus();
   });
 }
 

@@ -110,10 +110,11 @@ void AddPlotCommand(CommandLine& line) {
                 .placeholder = "DIR"},
                &request.runs)
       .Required();
-  command.AddFlag({.names = "-o,--output",
+  command.AddFlag({.names = "-o,--out",
                    .help = "picture to write, .png, .svg or .pdf; with --format, the file for the "
                            "numbers (default: standard output)",
-                   .placeholder = "FILE"},
+                   .placeholder = "FILE",
+                   .aliases = {"--output"}},
                   &given->output);
   command
       .AddFlag({.names = "--kind", .help = "what to draw, as listed below", .placeholder = "KIND"},
@@ -140,11 +141,12 @@ void AddPlotCommand(CommandLine& line) {
       .OneOf({"train", "test"});
   const Flag log_loss =
       command.AddSwitch({.names = "--log-loss", .help = "a logarithmic axis for the loss"});
-  command.AddFlag({.names = "--target",
-                   .help = "test accuracy, as 97% or 0.97, of pictures of the time to it (default: "
-                           "the runs' --target-accuracy)",
-                   .placeholder = "P"},
-                  &request.target);
+  command.AddFlag(
+      {.names = "--target-accuracy",
+       .help = "test accuracy, as 97% or 0.97, of pictures of the time to it (default: the runs')",
+       .placeholder = "P",
+       .aliases = {"--target"}},
+      &request.target);
   command.AddFlag({.names = "--title",
                    .help = "title (default: what the runs have in common)",
                    .placeholder = "TEXT"},

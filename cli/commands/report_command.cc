@@ -14,7 +14,7 @@ namespace {
 constexpr char kReportExamples[] =
     "Examples:\n"
     "  grapevine report runs/ring -o ring.html\n"
-    "  grapevine report runs/ring runs/torus --target=97% -o report.html\n"
+    "  grapevine report runs/ring runs/torus --target-accuracy=97% -o report.html\n"
     "  grapevine report runs/real runs/simulated -o prediction.html";
 
 struct GivenForReport {
@@ -47,16 +47,18 @@ void AddReportCommand(CommandLine& line) {
                &options.runs)
       .Required();
   command
-      .AddFlag({.names = "-o,--output",
+      .AddFlag({.names = "-o,--out",
                 .help = "page to write; -: standard output",
-                .placeholder = "FILE"},
+                .placeholder = "FILE",
+                .aliases = {"--output"}},
                &given->output)
       .Required();
-  command.AddFlag({.names = "--target",
-                   .help = "test accuracy, as 97% or 0.97, the time to which is compared (default: "
-                           "the runs' --target-accuracy)",
-                   .placeholder = "P"},
-                  &options.target);
+  command.AddFlag(
+      {.names = "--target-accuracy",
+       .help = "test accuracy, as 97% or 0.97, the time to which is compared (default: the runs')",
+       .placeholder = "P",
+       .aliases = {"--target"}},
+      &options.target);
   command.AddFlag({.names = "--title",
                    .help = "title (default: what the runs have in common)",
                    .placeholder = "TEXT"},

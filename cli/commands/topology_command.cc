@@ -170,7 +170,7 @@ std::string TopologyTable(const std::vector<TopologySummary>& summaries) {
   }
   std::string text =
       absl::StrFormat("%-*s %7s %9s %7s %8s %9s %11s %7s %9s\n", width, "topology", "nodes",
-                      "edges", "degree", "period", "shrink", "1 - shrink", "rounds", "M sent");
+                      "edges", "degree", "period", "rho", "gap", "rounds", "M sent");
   for (const TopologySummary& summary : summaries) {
     absl::StrAppend(
         &text, absl::StrFormat("%-*s %7d %9d %7d %8s %9s %11s %7s %9s\n", width, summary.topology,
@@ -180,10 +180,11 @@ std::string TopologyTable(const std::vector<TopologySummary>& summaries) {
                                Rounds(summary.rounds_to_tenth),
                                Rounds(std::ceil(summary.rounds_to_tenth) * summary.degree_max)));
   }
-  absl::StrAppend(&text,
-                  "shrink: what a round leaves of the disagreement in the long run (rho; the mean "
-                  "of a period)\nrounds, M sent: until a tenth is left, and the replicas a node "
-                  "sends for it\n");
+  absl::StrAppend(
+      &text,
+      "rho: what a round leaves of the disagreement in the long run (the mean of a period); "
+      "gap: 1 - rho\n"
+      "rounds, M sent: until a tenth is left, and the replicas a node sends for it\n");
   return text;
 }
 
@@ -283,7 +284,10 @@ void AddTopologyCommand(CommandLine& line) {
        .placeholder = "SPEC",
        .words = ValueWords(ConfigFieldNamed("topology"))},
       &options->topologies);
-  command.AddFlag({.names = "-n,--nodes", .help = "number of nodes", .placeholder = "N"},
+  command.AddFlag({.names = "-n,--nodes",
+                   .help = "number of nodes",
+                   .placeholder = "N",
+                   .aliases = {"--world-size"}},
                   &options->nodes);
   const Flag mixing =
       command.AddFlag({.names = "--mixing",
@@ -308,7 +312,8 @@ void AddTopologyCommand(CommandLine& line) {
   command.AddFlag({.names = "-o,--out",
                    .help = "write to FILE instead of standard output; with --optimize, write the "
                            "graph there, and its weights to FILE.mixing",
-                   .placeholder = "FILE"},
+                   .placeholder = "FILE",
+                   .aliases = {"--output"}},
                   &options->out);
   const auto optimize = DeclareOptimization(command, {topology, mixing, round, format});
   command.OnChosen([options, json, optimize] {

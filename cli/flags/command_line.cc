@@ -1,14 +1,17 @@
 #include "cli/flags/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "base/printable.h"
 #include "base/registry.h"
 #include "base/status.h"
 #include "cli/terminal/text_output.h"
@@ -19,7 +22,8 @@ namespace {
 // How help looks: one column of flags, wrapped texts, defaults in brackets.
 class HelpFormatter : public CLI::Formatter {
  public:
-  HelpFormatter() {
+  // `traits` outlives it.
+  explicit HelpFormatter(const TraitsOfFlags* traits) : traits_(traits) {
     column_width(30);
     label("SUBCOMMAND", "COMMAND");
     label("Positionals", "Arguments");
@@ -29,6 +33,9 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option_desc(const CLI::Option* option) const override;
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override;
+
+ private:
+  const TraitsOfFlags* traits_;
 };
 
 // Breaks between words, so that help fits 100 columns.
@@ -46,10 +53,34 @@ std::string Wrap(const std::string& text) {
   return wrapped;
 }
 
+FlagTraits TraitsOf(const CLI::Option& option, const TraitsOfFlags& traits) {
+  const auto known = traits.find(&option);
+  return known == traits.end() ? FlagTraits() : known->second;
+}
+
+// "-n", "--nodes".
+std::vector<std::string> AllNames(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// Those that are shown; a name that negates comes last.
+std::vector<std::string> TypedNames(const CLI::Option& option, const TraitsOfFlags& traits) {
+  if (!option.nonpositional()) return {option.get_single_name()};
+  std::vector<std::string> names = AllNames(option);
+  const FlagTraits own = TraitsOf(option, traits);
+  std::erase_if(names, [&own](const std::string& name) {
+    return std::ranges::find(own.aliases, name) != own.aliases.end();
+  });
+  return names;
+}
+
 // "--no-overwrite", not "--no-overwrite{false}".
 std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_positional) const {
-  return absl::StrReplaceAll(CLI::Formatter::make_option_name(option, is_positional),
-                             {{"{false}", ""}});
+  return is_positional ? CLI::Formatter::make_option_name(option, is_positional)
+                       : absl::StrJoin(TypedNames(*option, *traits_), ",");
 }
 
 // Without the list that a check appends ("AXIS:{x,y}"), and without what says "many".
@@ -106,19 +137,41 @@ std::vector<std::string> CommandNames(const CLI::App& command) {
   return names;
 }
 
-std::string DescribeUnknown(const CLI::App& command, const std::string& argument) {
-  const bool flag = argument.starts_with('-');
-  const std::string name = argument.substr(0, argument.find('='));
-  const std::vector<std::string> known = flag ? FlagNames(command) : CommandNames(command);
-  const char* what = flag ? "flag" : known.empty() ? "argument" : "command";
-  const std::string nearest = NearestName(name, known);
-  return absl::StrCat("unknown ", what, " ", name, "; ",
-                      nearest.empty() ? absl::StrCat("see ", FullName(command), " --help")
-                                      : absl::StrCat("did you mean ", nearest, "?"));
-}
-
 std::string SeeHelp(const CLI::App& command) {
   return absl::StrCat("; see ", FullName(command), " --help");
+}
+
+std::string OrNearest(const CLI::App& command, const std::string& name,
+                      const std::vector<std::string>& known) {
+  const std::string nearest = NearestName(name, known);
+  return nearest.empty() ? SeeHelp(command) : absl::StrCat("; did you mean ", nearest, "?");
+}
+
+// The commands beside `command` that have the flag `name`.
+std::vector<std::string> OwnersOf(const std::string& name, const CLI::App& command) {
+  std::vector<std::string> owners;
+  if (command.get_parent() == nullptr) return owners;
+  for (const CLI::App* other : command.get_parent()->get_subcommands({})) {
+    const bool hidden = other->get_group().empty();
+    if (!hidden && other->get_option_no_throw(name) != nullptr) owners.push_back(FullName(*other));
+  }
+  return owners;
+}
+
+std::string DescribeUnknownFlag(const CLI::App& command, const std::string& argument) {
+  const std::string name = argument.substr(0, argument.find('='));
+  const std::vector<std::string> owners = OwnersOf(name, command);
+  return absl::StrCat("unknown flag ", name,
+                      owners.empty()
+                          ? OrNearest(command, name, FlagNames(command))
+                          : absl::StrCat("; it is a flag of ", absl::StrJoin(owners, ", ")));
+}
+
+std::string DescribeUnknown(const CLI::App& command, const std::string& argument) {
+  if (argument.starts_with('-')) return DescribeUnknownFlag(command, argument);
+  const std::vector<std::string> known = CommandNames(command);
+  return absl::StrCat("unknown ", known.empty() ? "argument " : "command ", argument,
+                      OrNearest(command, argument, known));
 }
 
 // An unknown argument explains more than what is missing because of it.
@@ -134,12 +187,12 @@ std::string CheckValue(const std::string& value) {
   return absl::StrCat("needs a value, and ", value, " is a flag");
 }
 
-// The flag of "--out=", which CLI11 takes for "--out"; empty if there is none.
+// The flag of "--out=", which CLI11 takes for "--out", or of "-o="; empty if there is none.
 std::string FlagWithEmptyValue(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument(argv[i]);
     if (argument == "--") break;
-    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1) return argument;
+    if (argument.starts_with("-") && argument.find('=') == argument.size() - 1) return argument;
   }
   return "";
 }
@@ -152,9 +205,27 @@ const CLI::App& NamedFirst(const CLI::App& app, int argc, char** argv) {
   return app;
 }
 
+// Whether it is "-n=4", of a flag of `command` that takes a value.
+bool HasSignAfterLetter(const std::string& argument, const CLI::App& command) {
+  if (argument.size() < 3 || argument[0] != '-' || argument[2] != '=') return false;
+  const CLI::Option* option = command.get_option_no_throw(argument.substr(0, 2));
+  return option != nullptr && option->get_expected_min() > 0;
+}
+
+// Without the sign of "-n=4", which CLI11 takes for a part of the value.
+std::vector<std::string> Arguments(const CLI::App& command, int argc, char** argv) {
+  std::vector<std::string> arguments(argv, argv + argc);
+  for (std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (HasSignAfterLetter(argument, command)) argument.erase(2, 1);
+  }
+  return arguments;
+}
+
 // Prints "grapevine train: <message>" and returns the exit code.
 int ReportFailure(const CLI::App& command, const absl::Status& status) {
-  std::cerr << FullName(command) << ": " << status.message() << std::endl;
+  std::cerr << FullName(command) << ": " << PrintableLines(std::string(status.message()))
+            << std::endl;
   return ExitCode(status);
 }
 
@@ -169,39 +240,29 @@ std::vector<const CLI::Option*> InOrderOfHelp(const CLI::App& command) {
   return ordered;
 }
 
-// "-n", "--nodes"; a name that negates comes last.
-std::vector<std::string> TypedNames(const CLI::Option& option) {
-  if (!option.nonpositional()) return {option.get_single_name()};
-  std::vector<std::string> names;
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-  return names;
-}
-
-FlagDescription DescribeFlag(const CLI::Option& option, const FlagWords& words) {
-  const auto known = words.find(&option);
-  return {.names = TypedNames(option),
+FlagDescription DescribeFlag(const CLI::Option& option, const TraitsOfFlags& traits) {
+  return {.names = TypedNames(option, traits),
           .placeholder = Placeholder(option),
           .help = option.get_description(),
           .fallback = option.get_default_str(),
           .group = option.get_group(),
-          .words = known == words.end() ? std::vector<std::string>() : known->second,
+          .words = TraitsOf(option, traits).words,
           .required = option.get_required(),
           .repeated = option.get_expected_max() > 1 ||
                       option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll};
 }
 
-CommandDescription DescribeCommand(const CLI::App& command, const FlagWords& words) {
+CommandDescription DescribeCommand(const CLI::App& command, const TraitsOfFlags& traits) {
   CommandDescription description{.name = command.get_name(),
                                  .help = command.get_description(),
                                  .footer = command.get_footer()};
   for (const CLI::Option* option : InOrderOfHelp(command)) {
     (option->nonpositional() ? description.flags : description.arguments)
-        .push_back(DescribeFlag(*option, words));
+        .push_back(DescribeFlag(*option, traits));
   }
   for (const CLI::App* subcommand : command.get_subcommands({})) {
     const bool hidden = subcommand->get_group().empty();
-    if (!hidden) description.commands.push_back(DescribeCommand(*subcommand, words));
+    if (!hidden) description.commands.push_back(DescribeCommand(*subcommand, traits));
   }
   return description;
 }
@@ -218,7 +279,7 @@ Flag& Flag::Required() {
 }
 
 Flag& Flag::OneOf(std::vector<std::string> values) {
-  (*words_)[option_] = values;
+  (*traits_)[option_].words = values;
   option_->check(CLI::IsMember(std::move(values)));
   return *this;
 }
@@ -242,16 +303,25 @@ Flag& Flag::ShowDefault(const std::string& text) {
 Flag Command::Declared(CLI::Option* option, const FlagText& text) {
   if (!text.placeholder.empty()) option->type_name(text.placeholder);
   if (!text.group.empty()) option->group(text.group);
-  if (!text.words.empty()) (*words_)[option] = text.words;
+  (*traits_)[option] = {.words = text.words, .aliases = text.aliases};
   const bool takes_a_value = option->nonpositional() && option->get_expected_min() > 0;
   if (takes_a_value) option->check(CheckValue);
-  return Flag(option, words_);
+  return Flag(option, traits_);
 }
+
+namespace {
+
+std::string NamesWithAliases(const FlagText& text) {
+  return absl::StrCat(text.names, text.aliases.empty() ? "" : ",",
+                      absl::StrJoin(text.aliases, ","));
+}
+
+}  // namespace
 
 Flag Command::AddFlag(const FlagText& text, FlagTarget target) {
   return std::visit(
       [&]<typename T>(T* value) {
-        CLI::Option* option = app_->add_option(text.names, *value, text.help);
+        CLI::Option* option = app_->add_option(NamesWithAliases(text), *value, text.help);
         if constexpr (!std::is_same_v<T, std::vector<std::string>>) option->capture_default_str();
         return Declared(option, text);
       },
@@ -259,12 +329,12 @@ Flag Command::AddFlag(const FlagText& text, FlagTarget target) {
 }
 
 Flag Command::AddText(const FlagText& text, bool repeated) {
-  CLI::Option* option = app_->add_option(text.names, CLI::callback_t(), text.help);
+  CLI::Option* option = app_->add_option(NamesWithAliases(text), CLI::callback_t(), text.help);
   return Declared(repeated ? option->take_all() : option->take_last(), text);
 }
 
 Flag Command::AddSwitch(const FlagText& text) {
-  return Declared(app_->add_flag(text.names)->description(text.help), text);
+  return Declared(app_->add_flag(NamesWithAliases(text))->description(text.help), text);
 }
 
 void Command::Hide() { app_->group(""); }
@@ -280,7 +350,7 @@ void Command::OnChosen(std::function<absl::Status()> body) {
 
 CommandLine::CommandLine(const std::string& program, const std::string& description)
     : app_(std::make_unique<CLI::App>(description, program)) {
-  app_->formatter(std::make_shared<HelpFormatter>());
+  app_->formatter(std::make_shared<HelpFormatter>(&traits_));
   app_->group("Commands")->require_subcommand(1);
   app_->set_help_flag("-h,--help", "print this help and exit");
 }
@@ -288,7 +358,7 @@ CommandLine::CommandLine(const std::string& program, const std::string& descript
 CommandLine::~CommandLine() = default;
 
 Command CommandLine::AddCommand(const std::string& name, const std::string& description) {
-  return Command(app_->add_subcommand(name, description), &words_, &exit_code_);
+  return Command(app_->add_subcommand(name, description), &traits_, &exit_code_);
 }
 
 void CommandLine::SetFooter(const std::string& text) { app_->footer(text); }
@@ -298,7 +368,7 @@ void CommandLine::SetVersion(const std::string& line) {
 }
 
 CommandDescription CommandLine::Describe() const {
-  CommandDescription program = DescribeCommand(*app_, words_);
+  CommandDescription program = DescribeCommand(*app_, traits_);
   for (CommandDescription& command : program.commands) {
     for (FlagDescription& argument : command.arguments) {
       if (argument.placeholder == kCommandPlaceholder) argument.words = CommandNames(*app_);
@@ -307,20 +377,36 @@ CommandDescription CommandLine::Describe() const {
   return program;
 }
 
+absl::Status CommandLine::CheckCommand(const std::string& name) const {
+  const std::vector<std::string> known = CommandNames(*app_);
+  const bool exists = std::ranges::find(known, name) != known.end();
+  return exists ? absl::OkStatus() : UsageError(DescribeUnknown(*app_, name));
+}
+
+std::string CommandLine::Help(const std::string& name) const {
+  const CLI::App& command = name.empty() ? *app_ : *app_->get_subcommand(name);
+  // Its own help() is that of the command that is running.
+  return command.get_formatter()->make_help(&command, FullName(command),
+                                            CLI::AppFormatMode::Normal);
+}
+
 int CommandLine::Run(int argc, char** argv) {
   if (argc <= 1) {
     std::cerr << app_->help() << "\n";
     return ReportFailure(*app_, UsageError("a command is missing"));
   }
+  const CLI::App& named = NamedFirst(*app_, argc, argv);
   if (const std::string flag = FlagWithEmptyValue(argc, argv); !flag.empty()) {
-    const CLI::App& command = NamedFirst(*app_, argc, argv);
-    return ReportFailure(command, UsageError(flag + ": the value is empty" + SeeHelp(command)));
+    return ReportFailure(named, UsageError(flag + ": the value is empty" + SeeHelp(named)));
   }
+  std::vector<std::string> arguments = Arguments(named, argc, argv);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
   try {
-    app_->parse(argc, argv);
+    app_->parse(argc, pointers.data());
   } catch (const CLI::ParseError& error) {
     // Help and version arrive as exceptions too.
-    const CLI::App& command = Chosen(*app_);
+    const CLI::App& command = app_->remaining().empty() ? Chosen(*app_) : *app_;
     if (error.get_exit_code() != 0) return ReportFailure(command, Mistake(command, error));
     app_->exit(error);
   }

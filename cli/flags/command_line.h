@@ -38,13 +38,20 @@ struct FlagText {
   std::string group = "";        // heading in the help; empty: "Options"
   // What a value may be or begin with ("ring", "file:PATH"), for completion; Flag::OneOf knows.
   std::vector<std::string> words = {};
+  // Other names ("--learning-rate"), as other programs or commands have them: accepted, and shown
+  // nowhere.
+  std::vector<std::string> aliases = {};
 };
 
 // Of an argument that names a command of the program: its words are all of them.
 inline constexpr char kCommandPlaceholder[] = "COMMAND";
 
-// What completes the values of flags that have a list of words.
-using FlagWords = std::map<const CLI::Option*, std::vector<std::string>>;
+// What CLI11 does not know of a flag; as in FlagText.
+struct FlagTraits {
+  std::vector<std::string> words;
+  std::vector<std::string> aliases;
+};
+using TraitsOfFlags = std::map<const CLI::Option*, FlagTraits>;
 
 // A declared flag. A value, valid as long as its CommandLine.
 class Flag {
@@ -63,10 +70,10 @@ class Flag {
 
  private:
   friend class Command;
-  Flag(CLI::Option* option, FlagWords* words) : option_(option), words_(words) {}
+  Flag(CLI::Option* option, TraitsOfFlags* traits) : option_(option), traits_(traits) {}
 
   CLI::Option* option_;
-  FlagWords* words_;
+  TraitsOfFlags* traits_;
 };
 
 // Where a flag's value goes. The value before parsing is the default.
@@ -95,12 +102,12 @@ class Command {
 
  private:
   friend class CommandLine;
-  Command(CLI::App* app, FlagWords* words, int* exit_code)
-      : app_(app), words_(words), exit_code_(exit_code) {}
+  Command(CLI::App* app, TraitsOfFlags* traits, int* exit_code)
+      : app_(app), traits_(traits), exit_code_(exit_code) {}
   Flag Declared(CLI::Option* option, const FlagText& text);
 
   CLI::App* app_;
-  FlagWords* words_;
+  TraitsOfFlags* traits_;
   int* exit_code_;
 };
 
@@ -120,15 +127,20 @@ class CommandLine {
   // Everything that was declared, in the order of the help.
   CommandDescription Describe() const;
 
-  // Parses and runs. An unknown flag or command is answered with the nearest one that exists, no
-  // arguments with the help; a flag that lacks its value (`--out=`) is refused and never swallows
-  // the next flag. Returns the exit code of the process; failing to write standard output is a
-  // failure.
+  // kUsage unless there is a command called `name`; names the nearest one.
+  absl::Status CheckCommand(const std::string& name) const;
+  // The help of that command; of the program, if `name` is empty.
+  std::string Help(const std::string& name) const;
+
+  // Parses and runs. An unknown flag is answered with the command that has it, else with the
+  // nearest one, as an unknown command is, no arguments with the help; a flag that lacks its value
+  // (`--out=`) is refused and never swallows the next flag. `-n=4` is `-n 4`. Returns the exit code
+  // of the process; failing to write standard output is a failure.
   int Run(int argc, char** argv);
 
  private:
   std::unique_ptr<CLI::App> app_;
-  FlagWords words_;
+  TraitsOfFlags traits_;
   int exit_code_ = 0;
 };
 

@@ -4,9 +4,10 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/registry.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "experiment/core/spec_help.h"
 #include "node/launch/launch_variables.h"
@@ -35,6 +36,19 @@ std::vector<std::string> Settings() {
   return names;
 }
 
+// "learning_rate", of GRAPEVINE_LEARNING_RATE.
+std::string SettingOf(const std::string& variable) {
+  return absl::AsciiStrToLower(absl::StripPrefix(variable, "GRAPEVINE_"));
+}
+
+// Those that are no other's own name: `node` has a --world-size.
+std::vector<std::string> Aliases(const ConfigField& field,
+                                 const std::vector<const ConfigField*>& declared) {
+  std::vector<std::string> aliases = FlagAliases(field);
+  for (const ConfigField* other : declared) std::erase(aliases, FlagName(*other));
+  return aliases;
+}
+
 Flag DeclareSwitch(Command command, const ConfigField& field, const FieldInfo& info) {
   const std::string flag = FlagName(field);
   return command.AddSwitch({.names = absl::StrCat(flag, ",!--no-", flag.substr(2)),
@@ -42,21 +56,25 @@ Flag DeclareSwitch(Command command, const ConfigField& field, const FieldInfo& i
                             .group = info.group()});
 }
 
-Flag DeclareValue(Command command, const ConfigField& field, const FieldInfo& info) {
+Flag DeclareValue(Command command, const ConfigField& field, const FieldInfo& info,
+                  std::vector<std::string> aliases) {
   const std::string letter = info.has_short_flag() ? absl::StrCat("-", info.short_flag(), ",") : "";
   return command
       .AddText({.names = letter + FlagName(field),
                 .help = SpecHelp(field),
                 .placeholder = info.placeholder(),
                 .group = info.group(),
-                .words = ValueWords(field)},
+                .words = ValueWords(field),
+                .aliases = std::move(aliases)},
                field.is_repeated())
       .ShowDefault(FieldText(field, Config()));
 }
 
-Flag Declare(Command command, const ConfigField& field) {
+Flag Declare(Command command, const ConfigField& field,
+             const std::vector<const ConfigField*>& declared) {
   const FieldInfo& info = InfoOf(field);
-  return IsSwitch(field) ? DeclareSwitch(command, field, info) : DeclareValue(command, field, info);
+  return IsSwitch(field) ? DeclareSwitch(command, field, info)
+                         : DeclareValue(command, field, info, Aliases(field, declared));
 }
 
 // All values are of one run, whether or not lists make several.
@@ -110,11 +128,11 @@ absl::Status CheckVariables(const std::map<std::string, std::string>& environmen
   for (const auto& [name, value] : environment) {
     if (std::ranges::find(settings, name) != settings.end()) continue;
     if (std::ranges::find(kOthers, name) != std::end(kOthers)) continue;
-    const std::string nearest = NearestName(name, settings);
+    const ConfigField* const meant = ConfigFieldMeantBy(SettingOf(name));
     return UsageError(absl::StrCat(
         "unknown variable ", name, "; ",
-        nearest.empty() ? "unset it; every flag has one (--peer-timeout: GRAPEVINE_PEER_TIMEOUT)"
-                        : absl::StrCat("did you mean ", nearest, "?")));
+        meant == nullptr ? "unset it; every flag has one (--peer-timeout: GRAPEVINE_PEER_TIMEOUT)"
+                         : absl::StrCat("did you mean ", VariableName(*meant), "?")));
   }
   return absl::OkStatus();
 }
@@ -132,7 +150,9 @@ std::vector<const ConfigField*> FieldsInGroups(std::initializer_list<std::string
 ConfigFlags::ConfigFlags(Command command, const std::vector<const ConfigField*>& fields,
                          const Flag* condition)
     : file_(DeclareFile(command)) {
-  for (const ConfigField* field : fields) flags_.emplace_back(field, Declare(command, *field));
+  for (const ConfigField* field : fields) {
+    flags_.emplace_back(field, Declare(command, *field, fields));
+  }
   if (condition == nullptr) return;
   file_.Needs(*condition);
   for (auto& [field, flag] : flags_) flag.Needs(*condition);

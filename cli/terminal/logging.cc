@@ -14,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/printable.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -31,13 +32,19 @@ std::string AsJson(google::LogSeverity severity, const char* file, int line,
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+std::string AsText(google::LogSeverity severity, const char* file, int line,
+                   const google::LogMessageTime& time, std::string_view message) {
+  const std::string shown = PrintableLines(message);
+  return google::LogSink::ToString(severity, file, line, time, shown.data(), shown.size());
+}
+
 // Writes every log line in one call, so that lines of several processes do not mix.
 class LineSink : public google::LogSink {
  public:
   void send(google::LogSeverity severity, const char*, const char* file, int line,
             const google::LogMessageTime& time, const char* message, size_t length) override {
     const std::string text = (json_ ? AsJson(severity, file, line, time, {message, length})
-                                    : ToString(severity, file, line, time, message, length)) +
+                                    : AsText(severity, file, line, time, {message, length})) +
                              "\n";
     MutexLock lock(mutex_);
     // A fatal line ends the process.

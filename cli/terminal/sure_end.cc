@@ -5,6 +5,7 @@
 #include <iostream>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/status.h"
 #include "system/file_descriptor.h"
 
@@ -34,7 +35,7 @@ void SureEnd::Watch(Clock::time_point deadline) {
   MutexLock lock(mutex_);
   while (!over_ && Clock::now() < deadline) changed_.WaitUntil(mutex_, deadline);
   if (over_) return;
-  std::cerr << program_ << ": " << why_.message() << std::endl;
+  std::cerr << program_ << ": " << PrintableLines(std::string(why_.message())) << std::endl;
   _exit(ExitCode(why_));
 }
 

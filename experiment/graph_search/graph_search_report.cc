@@ -21,7 +21,7 @@ std::string Table(const GraphSearchResult& result) {
   for (const JudgedGraph& family : result.families) width = std::max(width, NameOf(family).size());
   std::string text =
       absl::StrFormat("%-*s %7s %7s %8s %7s %10s %13s\n", static_cast<int>(width), "", "degree",
-                      "period", "shrink", "rounds", "a round", "to consensus");
+                      "period", "rho", "rounds", "a round", "to consensus");
   const auto add = [&](const JudgedGraph& judged) {
     absl::StrAppendFormat(&text, "%-*s %7d %7d %8.3g %7d %10s %13s\n", static_cast<int>(width),
                           NameOf(judged), judged.degree, judged.mixing->topology().period(),
@@ -50,7 +50,7 @@ std::string Basis(const GraphSearchResult& result, const GraphSearchBasis& basis
   return absl::StrFormat(
       "consensus: a thousandth of the disagreement is left, whatever the replicas were\n"
       "a round, to consensus: simulated time of dpsgd, the mean and all of the rounds\n"
-      "degree: the most replicas that a node sends in a round (%s); shrink: what a round\n"
+      "degree: the most replicas that a node sends in a round (%s); rho: what a round\n"
       "  leaves of the disagreement in the long run\n"
       "nodes: %d; model: %s, replicas of %s; compute: %s a gradient\n"
       "network: %s; rates are goodput\n"
@@ -65,7 +65,7 @@ Json GraphJson(const JudgedGraph& judged) {
   json["topology"] = NameOf(judged);
   json["degree"] = judged.degree;
   json["period"] = judged.mixing->topology().period();
-  json["shrink"] = judged.shrink;
+  json["rho"] = judged.shrink;
   json["rounds"] = judged.rounds;
   json["seconds_per_round"] = judged.seconds_per_round();
   json["seconds"] = judged.seconds;

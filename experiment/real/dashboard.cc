@@ -11,10 +11,13 @@
 #include "experiment/real/node_addresses.h"
 #include "node/identity/host_address.h"
 #include "node/server/listening_sockets.h"
+#include "node/telemetry/own_hosts.h"
 #include "report/page/page.h"
 
 namespace grapevine {
 namespace {
+
+constexpr char kFlag[] = "--dashboard";
 
 using Clock = std::chrono::steady_clock;
 
@@ -55,7 +58,8 @@ HttpAnswer DashboardAt(std::string_view path, LiveData& data) {
 }
 
 absl::StatusOr<ListeningSockets> ListenForReaders(const HostAddress& address) {
-  return ListenOn(address, HttpServerOptions().patience, "choose another one with --dashboard");
+  return ListenOn(address, HttpServerOptions().patience,
+                  absl::StrCat("choose another one with ", kFlag));
 }
 
 }  // namespace
@@ -68,6 +72,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> OpenDashboard(const Config& config, 
   ASSIGN_OR_RETURN(ListeningSockets sockets, ListenForReaders(*address));
   return std::make_unique<HttpServer>(
       std::move(sockets), HttpServerOptions(),
+      OwnHosts{.listens = address->host, .advertised = AdvertisedHost(config), .flag = kFlag},
       [data = std::make_shared<LiveData>(run_directory)](std::string_view path) {
         return DashboardAt(path, *data);
       });

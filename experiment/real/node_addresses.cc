@@ -186,10 +186,12 @@ absl::StatusOr<NodeIdentity> IdentifyNode(const CoordinatorPlace& place, Resolve
     master = Given<std::string>(config.has_master_addr(), config.master_addr(),
                                 resolved->OriginOf("master_addr"));
   }
+  const Origin nodes = resolved->OriginOf("nodes");
   const IdentityOptions options{
       .rank = Given<int>(config.has_rank(), config.rank(), resolved->OriginOf("rank")),
       .world_size = Given<int>(config.has_world_size(), config.world_size(),
                                resolved->OriginOf("world_size")),
+      .nodes = Given<int>(nodes.source != Source::kDefault, config.nodes(), nodes),
       .master_host = std::move(master),
       .master_port = Given<int>(config.has_master_port(), config.master_port(),
                                 resolved->OriginOf("master_port")),
@@ -198,7 +200,6 @@ absl::StatusOr<NodeIdentity> IdentifyNode(const CoordinatorPlace& place, Resolve
       .alone = alone,
       .own_names = HostNames()};
   ASSIGN_OR_RETURN(NodeIdentity identity, ResolveIdentity(options, ProcessEnvironment));
-  const Origin nodes = resolved->OriginOf("nodes");
   if (nodes.source != Source::kDefault && config.nodes() != identity.world_size.value) {
     return UsageError(absl::StrCat(nodes.where, " says ", config.nodes(), " nodes, ",
                                    identity.world_size.origin, " says ", identity.world_size.value,
@@ -267,6 +268,11 @@ absl::StatusOr<std::string> TelemetryText(const Config& config, int nodes) {
 
 absl::StatusOr<std::optional<HostAddress>> DashboardAddress(const Config& config) {
   return AddressForWatchers("--dashboard", config.dashboard());
+}
+
+std::string AdvertisedHost(const Config& config) {
+  const absl::StatusOr<HostAddress> advertised = ParseHostAddress(config.advertise(), 0);
+  return advertised.ok() ? advertised->host : "";
 }
 
 absl::Status CheckTelemetry(const NodeAddresses& addresses) {

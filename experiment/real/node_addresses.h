@@ -63,6 +63,9 @@ absl::StatusOr<std::string> TelemetryText(const Config& config, int nodes);
 // [ADDR:]PORT.
 absl::StatusOr<std::optional<HostAddress>> DashboardAddress(const Config& config);
 
+// The host at which others reach this node, as --advertise says; empty if it does not.
+std::string AdvertisedHost(const Config& config);
+
 // Whether this node can show itself there, for a dry run. kRendezvous if the port is taken.
 absl::Status CheckTelemetry(const NodeAddresses& addresses);
 

@@ -17,6 +17,7 @@
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/experiment_results.h"
 #include "experiment/core/run_checkpoints.h"
+#include "experiment/real/node_addresses.h"
 #include "experiment/real/run_succession.h"
 #include "experiment/real/write_right.h"
 #include "kernels/passes/crc32c.h"
@@ -205,7 +206,7 @@ absl::Status NodeRun::Run() {
 absl::Status NodeRun::OpenTelemetry() {
   if (!options_.telemetry) return absl::OkStatus();
   const Config& config = experiment_->config();
-  ASSIGN_OR_RETURN(telemetry_port_, OpenTelemetryPort(*options_.telemetry,
+  ASSIGN_OR_RETURN(telemetry_port_, OpenTelemetryPort(*options_.telemetry, AdvertisedHost(config),
                                                       {.rank = options_.rank,
                                                        .nodes = config.nodes(),
                                                        .rounds = PlannedRounds(experiment_->plan()),

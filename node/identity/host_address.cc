@@ -97,6 +97,8 @@ bool IsLoopback(std::string_view host) {
   return v6 && IN6_IS_ADDR_LOOPBACK(&*v6);
 }
 
+bool IsIpAddress(std::string_view host) { return Ipv4(host) || Ipv6(host); }
+
 bool IsEverywhere(std::string_view host) {
   if (const auto v4 = Ipv4(host)) return v4->s_addr == INADDR_ANY;
   const auto v6 = Ipv6(host);

@@ -40,6 +40,9 @@ bool ParsePort(std::string_view text, int* port);
 // Whether `host` can only be this machine: "localhost", 127.0.0.0/8, ::1.
 bool IsLoopback(std::string_view host);
 
+// Whether `host` is an IPv4 or IPv6 address, and no name.
+bool IsIpAddress(std::string_view host);
+
 // Whether `host` is a wildcard address, which cannot be dialled: 0.0.0.0, ::.
 bool IsEverywhere(std::string_view host);
 

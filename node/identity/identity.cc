@@ -316,6 +316,7 @@ class Resolver {
     } else {
       ASSIGN_OR_RETURN(std::vector<Sourced<int>> sizes, WorldSizes());
       if (sizes.empty() && alone()) sizes.push_back({1, kNobody});
+      if (sizes.empty() && options_.nodes) sizes.push_back(*options_.nodes);
       if (sizes.empty()) return MissingWorldSize();
       for (const Sourced<int>& size : sizes) {
         if (size.value != sizes.front().value) {

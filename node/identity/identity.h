@@ -76,6 +76,7 @@ struct Sourced {
 struct IdentityOptions {
   std::optional<Sourced<int>> rank = {};
   std::optional<Sourced<int>> world_size = {};
+  std::optional<Sourced<int>> nodes = {};  // of the experiment: counts where nothing else says it
   std::optional<Sourced<std::string>> master_host = {};
   std::optional<Sourced<int>> master_port = {};
   // Rank 0 says where it is once it listens, there: nobody needs to know its host and port.

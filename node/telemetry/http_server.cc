@@ -14,6 +14,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <deque>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -39,7 +40,19 @@ std::string_view PathOf(const Request& request) {
   return target.substr(0, target.find('?'));
 }
 
-HttpAnswer AnswerTo(const Request& request, const HttpServer::Answer& answer) {
+// Host's value where it is none of `hosts`. Every browser sends one.
+std::optional<std::string_view> StrangeHost(const Request& request, const OwnHosts& hosts) {
+  const auto field = request.find(http::field::host);
+  if (field == request.end()) return std::nullopt;
+  const std::string_view host(field->value().data(), field->value().size());
+  return hosts.Have(host) ? std::nullopt : std::optional(host);
+}
+
+HttpAnswer AnswerTo(const Request& request, const OwnHosts& hosts,
+                    const HttpServer::Answer& answer) {
+  if (const auto host = StrangeHost(request, hosts)) {
+    return {.status = 421, .body = hosts.Refusal(*host)};
+  }
   const bool reads = request.method() == http::verb::get || request.method() == http::verb::head;
   return reads ? answer(PathOf(request)) : HttpAnswer{.status = 405, .body = "GET only\n"};
 }
@@ -57,8 +70,9 @@ Response ResponseTo(const Request& request, HttpAnswer answer) {
 // One connection, from its request to the end of the answer. Its pending operation keeps it alive.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(tcp::socket socket, const HttpServerOptions& options, const HttpServer::Answer& answer)
-      : stream_(std::move(socket)), buffer_(options.request_bytes), answer_(answer) {
+  Connection(tcp::socket socket, const HttpServerOptions& options, const OwnHosts& hosts,
+             const HttpServer::Answer& answer)
+      : stream_(std::move(socket)), buffer_(options.request_bytes), hosts_(hosts), answer_(answer) {
     parser_.header_limit(static_cast<uint32_t>(options.request_bytes));
     stream_.expires_after(options.patience);
   }
@@ -73,7 +87,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   void Reply() {
-    response_ = ResponseTo(parser_.get(), AnswerTo(parser_.get(), answer_));
+    response_ = ResponseTo(parser_.get(), AnswerTo(parser_.get(), hosts_, answer_));
     http::async_write(stream_, response_,
                       [self = shared_from_this()](beast::error_code error, size_t) {
                         beast::error_code ignored;
@@ -86,6 +100,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   beast::flat_buffer buffer_;
   http::request_parser<http::empty_body> parser_;
   Response response_;
+  const OwnHosts& hosts_;
   const HttpServer::Answer& answer_;
 };
 
@@ -93,8 +108,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
 class HttpServer::Impl {
  public:
-  Impl(ListeningSockets sockets, HttpServerOptions options, Answer answer)
-      : sockets_(std::move(sockets)), options_(options), answer_(std::move(answer)) {
+  Impl(ListeningSockets sockets, HttpServerOptions options, OwnHosts hosts, Answer answer)
+      : sockets_(std::move(sockets)),
+        options_(options),
+        hosts_(std::move(hosts)),
+        answer_(std::move(answer)) {
     for (const UniqueDescriptor& socket : sockets_.descriptors) {
       // What protocol it is matters to whoever opens or binds it.
       acceptors_.emplace_back(io_, tcp::v4(), socket.get());
@@ -131,13 +149,15 @@ class HttpServer::Impl {
       if (const auto oldest = open_.front().lock()) oldest->End();
       open_.pop_front();
     }
-    const auto connection = std::make_shared<Connection>(std::move(socket), options_, answer_);
+    const auto connection =
+        std::make_shared<Connection>(std::move(socket), options_, hosts_, answer_);
     open_.push_back(connection);
     connection->Serve();
   }
 
   const ListeningSockets sockets_;
   const HttpServerOptions options_;
+  const OwnHosts hosts_;
   const Answer answer_;
   asio::io_context io_{1};
   std::vector<tcp::acceptor> acceptors_;
@@ -145,8 +165,10 @@ class HttpServer::Impl {
   std::thread thread_;
 };
 
-HttpServer::HttpServer(ListeningSockets sockets, HttpServerOptions options, Answer answer)
-    : impl_(std::make_unique<Impl>(std::move(sockets), options, std::move(answer))) {}
+HttpServer::HttpServer(ListeningSockets sockets, HttpServerOptions options, OwnHosts hosts,
+                       Answer answer)
+    : impl_(std::make_unique<Impl>(std::move(sockets), options, std::move(hosts),
+                                   std::move(answer))) {}
 
 HttpServer::~HttpServer() = default;
 

@@ -1,5 +1,5 @@
-// Answers to HTTP GET at a few paths, for whoever asks, and cheaply: one thread, a bounded number
-// of connections, one request on each, a deadline for it.
+// Answers to HTTP GET at a few paths, for whoever asks by a name of its own, and cheaply: one
+// thread, a bounded number of connections, one request on each, a deadline for it.
 //
 // Not prometheus-cpp's own server, which answers at no other path, nor one with a thread for each
 // connection: a few that say nothing would keep the others out.
@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "node/server/listening_sockets.h"
+#include "node/telemetry/own_hosts.h"
 
 namespace grapevine {
 
@@ -39,7 +40,8 @@ class HttpServer {
   // long.
   using Answer = std::function<HttpAnswer(std::string_view path)>;
 
-  HttpServer(ListeningSockets sockets, HttpServerOptions options, Answer answer);
+  // 421 to who asks by a name that is none of `hosts`.
+  HttpServer(ListeningSockets sockets, HttpServerOptions options, OwnHosts hosts, Answer answer);
   ~HttpServer();
 
   int port() const;

@@ -2,15 +2,20 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "node/server/listening_sockets.h"
+#include "node/telemetry/own_hosts.h"
 #include "node/telemetry/prometheus_exposition.h"
 
 namespace grapevine {
 namespace {
 
+constexpr char kFlag[] = "--metrics-port";
+
 absl::StatusOr<ListeningSockets> ListenForWatchers(const HostAddress& address) {
-  return ListenOn(address, HttpServerOptions().patience, "choose another one with --metrics-port");
+  return ListenOn(address, HttpServerOptions().patience,
+                  absl::StrCat("choose another one with ", kFlag));
 }
 
 }  // namespace
@@ -25,10 +30,12 @@ HttpAnswer TelemetryAt(std::string_view path, const NodeDescription& node,
 }
 
 absl::StatusOr<std::unique_ptr<HttpServer>> OpenTelemetryPort(
-    const HostAddress& address, NodeDescription node, std::function<NodeFigures()> figures) {
+    const HostAddress& address, const std::string& advertised, NodeDescription node,
+    std::function<NodeFigures()> figures) {
   ASSIGN_OR_RETURN(ListeningSockets sockets, ListenForWatchers(address));
   return std::make_unique<HttpServer>(
       std::move(sockets), HttpServerOptions(),
+      OwnHosts{.listens = address.host, .advertised = advertised, .flag = kFlag},
       [node = std::move(node), figures = std::move(figures)](std::string_view path) {
         return TelemetryAt(path, node, figures());
       });

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -22,9 +23,11 @@ namespace grapevine {
 HttpAnswer TelemetryAt(std::string_view path, const NodeDescription& node,
                        const NodeFigures& figures);
 
-// Serves these at `address`, until it is destroyed; `figures` is called on a thread of its own, for
-// each request. kRendezvous names the address, why it is not to be had, and the flag.
+// Serves these at `address`, until it is destroyed; `advertised` is the host at which others reach
+// this node, if it says so (OwnHosts). `figures` is called on a thread of its own, for each
+// request. kRendezvous names the address, why it is not to be had, and the flag.
 absl::StatusOr<std::unique_ptr<HttpServer>> OpenTelemetryPort(const HostAddress& address,
+                                                              const std::string& advertised,
                                                               NodeDescription node,
                                                               std::function<NodeFigures()> figures);
 

@@ -91,11 +91,12 @@ absl::StatusOr<Figure> TargetPage(const PlotRequest& request) {
 }
 
 const Registration kTarget(
-    PlotKinds(), {.name = "target",
-                  .options = "",
-                  .help = "time, bytes and epochs to the test accuracy of --target, by method",
-                  .flags = {"--target"},
-                  .make = TargetPage});
+    PlotKinds(),
+    {.name = "target",
+     .options = "",
+     .help = "time, bytes and epochs to the test accuracy of --target-accuracy, by method",
+     .flags = {"--target-accuracy"},
+     .make = TargetPage});
 
 }  // namespace
 }  // namespace grapevine

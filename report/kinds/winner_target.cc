@@ -36,8 +36,8 @@ absl::StatusOr<Figure> WinnerTargetMap(const PlotRequest& request) {
 const Registration kWinnerTarget(
     PlotKinds(), {.name = "winner-target",
                   .options = "",
-                  .help = "of a sweep: who is first at --target, by bandwidth and latency",
-                  .flags = {"--target"},
+                  .help = "of a sweep: who is first at --target-accuracy, by bandwidth and latency",
+                  .flags = {"--target-accuracy"},
                   .make = WinnerTargetMap});
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "base/registry.h"
 #include "base/status.h"
 #include "base/units.h"
 
@@ -77,6 +78,10 @@ absl::Status Store(const absl::StatusOr<Value>& value, const ConfigField& field,
   return absl::OkStatus();
 }
 
+std::string AsFlag(const std::string& name) {
+  return absl::StrCat("--", absl::StrReplaceAll(name, {{"_", "-"}}));
+}
+
 absl::Status AddElements(const ConfigField& field, std::string_view text, Config* config) {
   ClearField(field, config);
   const std::vector<std::string> elements = absl::StrSplit(std::string(text), ',');
@@ -102,10 +107,26 @@ const ConfigField& ConfigFieldNamed(std::string_view name) {
   return *field;
 }
 
+const ConfigField* ConfigFieldMeantBy(std::string_view name) {
+  std::vector<std::string> names;
+  for (const ConfigField* field : ConfigFields()) {
+    names.push_back(field->name());
+    for (const std::string& alias : InfoOf(*field).alias()) {
+      if (alias == name) return field;
+    }
+  }
+  const std::string nearest = NearestName(name, names);
+  return nearest.empty() ? nullptr : &ConfigFieldNamed(nearest);
+}
+
 const FieldInfo& InfoOf(const ConfigField& field) { return field.options().GetExtension(info); }
 
-std::string FlagName(const ConfigField& field) {
-  return absl::StrCat("--", absl::StrReplaceAll(field.name(), {{"_", "-"}}));
+std::string FlagName(const ConfigField& field) { return AsFlag(field.name()); }
+
+std::vector<std::string> FlagAliases(const ConfigField& field) {
+  std::vector<std::string> flags;
+  for (const std::string& alias : InfoOf(field).alias()) flags.push_back(AsFlag(alias));
+  return flags;
 }
 
 std::string VariableName(const ConfigField& field) {

@@ -21,11 +21,16 @@ using ConfigField = google::protobuf::FieldDescriptor;
 std::vector<const ConfigField*> ConfigFields();
 // The field called `name` ("peer_timeout"), which must exist.
 const ConfigField& ConfigFieldNamed(std::string_view name);
+// The field that `name` means, which is none's: an alias ("learning_rate") or a typing error; null
+// where none is near.
+const ConfigField* ConfigFieldMeantBy(std::string_view name);
 
 const FieldInfo& InfoOf(const ConfigField& field);
 std::string FlagName(const ConfigField& field);      // "--peer-timeout"
 std::string VariableName(const ConfigField& field);  // "GRAPEVINE_PEER_TIMEOUT"
-bool IsSwitch(const ConfigField& field);             // a bool
+// "--learning-rate".
+std::vector<std::string> FlagAliases(const ConfigField& field);
+bool IsSwitch(const ConfigField& field);  // a bool
 // Whether it says what a run is: the experiment, what computes it, or the cluster that is
 // simulated; not where it is, what it writes and how long it waits for others. Runs that differ in
 // such a field are different ones.

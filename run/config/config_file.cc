@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "run/config/config_field.h"
 #include "run/text_proto.h"
@@ -17,7 +18,12 @@ using google::protobuf::TextFormat;
 
 // Reads the value again as a flag would be read: checks and canonicalizes it.
 absl::Status Reread(const ConfigField& field, Config* config) {
-  return SetField(field, FieldText(field, *config), config);
+  const std::string text = FieldText(field, *config);
+  // A terminal would obey it, wherever the value is shown: of somebody else's run, for instance.
+  if (const std::string shown = Printable(text, text.npos); shown != text) {
+    return UsageError(absl::StrCat("has a control character: ", shown));
+  }
+  return SetField(field, text, config);
 }
 
 // Reads all values again, and notes where they are.

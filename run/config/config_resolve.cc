@@ -15,7 +15,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/registry.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "run/config/config_choices.h"
@@ -60,12 +59,10 @@ absl::Status AddEnvironment(const std::map<std::string, std::string>& environmen
 
 // A program that has no command line may have a name wrong.
 absl::Status UnknownSettingError(const std::string& name) {
-  std::vector<std::string> names;
-  for (const ConfigField* field : ConfigFields()) names.push_back(field->name());
-  const std::string nearest = NearestName(name, names);
+  const ConfigField* const meant = ConfigFieldMeantBy(name);
   return UsageError(
       absl::StrCat("there is no setting '", name, "'; ",
-                   nearest.empty() ? "" : absl::StrCat("did you mean ", nearest, "? "),
+                   meant == nullptr ? "" : absl::StrCat("did you mean ", meant->name(), "? "),
                    "settings are the fields of run/config/config.proto"));
 }
 
@@ -188,6 +185,9 @@ constexpr Range kPositive{"be positive", [](double v) { return v > 0 && std::isf
 constexpr Range kNonNegative{"not be negative",
                              [](double v) { return v >= 0 && std::isfinite(v); }};
 constexpr Range kBelowOne{"be at least 0 and below 1", [](double v) { return v >= 0 && v < 1; }};
+// Buffers are made for as many rounds, on each node; a handful hides any latency.
+constexpr Range kWindow{"be at least 0 and at most 1000",
+                        [](double v) { return v >= 0 && v <= 1000; }};
 constexpr Range kPort{"be a port between 1 and 65535",
                       [](double v) { return v >= 1 && v <= 65535; }};
 
@@ -197,14 +197,17 @@ struct RangeRule {
 };
 
 constexpr RangeRule kRanges[] = {
-    {"nodes", kPositive},           {"epochs", kPositive},          {"rounds", kPositive},
-    {"batch", kPositive},           {"accumulate", kPositive},      {"lr", kPositive},
-    {"momentum", kBelowOne},        {"clip_norm", kPositive},       {"max_norm", kPositive},
-    {"weight_decay", kNonNegative}, {"label_smoothing", kBelowOne}, {"loss", kBelowOne},
-    {"target_accuracy", kPositive}, {"eval_every", kPositive},      {"log_every", kNonNegative},
-    {"window", kNonNegative},       {"rank", kNonNegative},         {"world_size", kPositive},
-    {"master_port", kPort},         {"min_nodes", kPositive},       {"planned_nodes", kPositive},
-    {"max_restarts", kNonNegative},
+    {"nodes", kPositive},           {"epochs", kPositive},
+    {"rounds", kPositive},          {"batch", kPositive},
+    {"accumulate", kPositive},      {"lr", kPositive},
+    {"momentum", kBelowOne},        {"clip_norm", kPositive},
+    {"max_norm", kPositive},        {"weight_decay", kNonNegative},
+    {"label_smoothing", kBelowOne}, {"loss", kBelowOne},
+    {"target_accuracy", kPositive}, {"eval_every", kPositive},
+    {"log_every", kNonNegative},    {"window", kWindow},
+    {"rank", kNonNegative},         {"world_size", kPositive},
+    {"master_port", kPort},         {"min_nodes", kPositive},
+    {"planned_nodes", kPositive},   {"max_restarts", kNonNegative},
 };
 
 absl::Status CheckRanges(const ResolvedConfig& resolved) {

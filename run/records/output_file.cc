@@ -5,10 +5,8 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -180,11 +178,9 @@ std::optional<int64_t> RoundOf(const std::string& line) {
   return round->get<int64_t>();
 }
 
-// Of a file that is there.
-std::string WholeText(const std::string& path) {
-  std::ostringstream all;
-  all << std::ifstream(path, std::ios::binary).rdbuf();
-  return all.str();
+absl::StatusOr<std::string> WholeText(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadFile(path);
+  return text.ok() ? text : InputError(std::string(text.status().message()));
 }
 
 bool Exists(const std::string& path) {
@@ -196,7 +192,7 @@ bool Exists(const std::string& path) {
 
 absl::StatusOr<std::vector<std::string>> ReadLinesUntil(const std::string& path, int64_t round) {
   if (!Exists(path)) return std::vector<std::string>();
-  const std::string text = WholeText(path);
+  ASSIGN_OR_RETURN(const std::string text, WholeText(path));
   std::vector<std::string> kept;
   size_t begin = 0;
   for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
@@ -215,7 +211,9 @@ absl::StatusOr<std::vector<std::string>> KeepLinesUntil(const std::string& path,
   ASSIGN_OR_RETURN(std::vector<std::string> kept, ReadLinesUntil(path, round));
   std::string whole;
   for (const std::string& line : kept) absl::StrAppend(&whole, line, "\n");
-  if (Exists(path) && whole != WholeText(path)) RETURN_IF_ERROR(WriteOutputFile(path, whole));
+  if (!Exists(path)) return kept;
+  ASSIGN_OR_RETURN(const std::string text, WholeText(path));
+  if (whole != text) RETURN_IF_ERROR(WriteOutputFile(path, whole));
   return kept;
 }
 

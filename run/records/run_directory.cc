@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -40,8 +39,8 @@ std::string Myself(absl::Time now) {
 // Whoever holds it may not have said so yet.
 std::string Holder(const std::string& path) {
   constexpr size_t kLongest = 300;
-  std::string line;
-  std::getline(std::ifstream(path), line);
+  const std::string text = ReadFile(path).value_or("");
+  const std::string line = text.substr(0, text.find('\n'));
   return line.empty() ? "another process" : Printable(line, kLongest);
 }
 
@@ -274,11 +273,9 @@ namespace {
 template <typename Record>
 absl::StatusOr<Record> ReadRecord(const std::string& path,
                                   absl::StatusOr<Record> (*parse)(std::string_view)) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return InputError(absl::StrCat("cannot read ", path));
-  absl::StatusOr<Record> record = parse(text.str());
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) return InputError(std::string(text.status().message()));
+  absl::StatusOr<Record> record = parse(*text);
   if (record.ok()) return record;
   return InputError(path, std::string(record.status().message()));
 }
@@ -312,9 +309,7 @@ absl::StatusOr<std::optional<RecordedStatistics>> ReadStatisticsIfAny(const std:
 }
 
 std::string ReadInputs(const std::string& run) {
-  std::ostringstream text;
-  text << std::ifstream(absl::StrCat(run, "/", kInputsFile)).rdbuf();
-  return text.str();
+  return ReadFile(absl::StrCat(run, "/", kInputsFile)).value_or("");
 }
 
 absl::Status WriteInputs(const std::string& run, const std::string& text) {

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +15,7 @@
 #include "run/config/config_file.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
+#include "system/file.h"
 
 namespace grapevine {
 namespace {
@@ -62,9 +61,7 @@ std::map<std::string, std::string> ListsIn(const std::string& marker) {
 
 // Empty if there is none: the folder is not a sweep's.
 std::string EarlierMarkerText(const std::string& sweep) {
-  std::ostringstream text;
-  text << std::ifstream(MarkerPath(sweep)).rdbuf();
-  return text.str();
+  return ReadFile(MarkerPath(sweep)).value_or("");
 }
 
 // A line of one text that the other lacks; empty if there is none.

@@ -13,6 +13,15 @@ TEST(NearestName, FindsTypingErrors) {
   EXPECT_EQ(NearestName("--LR", names), "--lr");
 }
 
+TEST(NearestName, FindsWhatIsAbbreviated) {
+  const std::vector<std::string> names = {"--network", "--network-model", "--model",
+                                          "--data",    "--batch",         "--momentum"};
+  EXPECT_EQ(NearestName("--net-model", names), "--network-model");
+  EXPECT_EQ(NearestName("--net", names), "--network");
+  EXPECT_EQ(NearestName("--bat", names), "--batch");
+  EXPECT_EQ(NearestName("--m", names), "");  // of two
+}
+
 TEST(NearestName, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(NearestName("--wobble", {"--batch", "--epochs"}), "");
   EXPECT_EQ(NearestName("--batch", {}), "");

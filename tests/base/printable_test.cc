@@ -21,6 +21,10 @@ TEST(Printable, ShowsWhatATerminalWouldObey) {
   EXPECT_EQ(Printable("\xc2\xa0\xc2", 100), "\xc2\xa0\xc2");
 }
 
+TEST(Printable, KeepsTheEndsOfLinesWhereThereAreSeveral) {
+  EXPECT_EQ(PrintableLines("a\n\033[2J\r\n"), "a\n\\x1b[2J\\x0d\n");
+}
+
 TEST(ControlLength, IsOfTheFirstCharacter) {
   EXPECT_EQ(ControlLength("\n\n"), 1u);
   EXPECT_EQ(ControlLength("\x7f"), 1u);

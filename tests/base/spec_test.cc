@@ -83,6 +83,13 @@ TEST(SpecReaderTest, RefusesBadValuesByKey) {
   EXPECT_EQ(error("x:q=1"), "x:q=1: unknown option 'q'; x knows n, p, order");
 }
 
+TEST(SpecReaderTest, TellsTheOnlyKeyThatAValueMayLack) {
+  const auto spec = ParseSpec("dirichlet:0.1");
+  SpecReader reader(*spec);
+  reader.Real("alpha", 1);
+  EXPECT_EQ(reader.Finish().message(), "dirichlet:0.1: unexpected '0.1'; did you mean alpha=0.1?");
+}
+
 TEST(SpecReaderTest, SaysWhenThereAreNoOptions) {
   const auto spec = ParseSpec("ring:k=3");
   SpecReader reader(*spec);

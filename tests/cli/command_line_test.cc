@@ -77,6 +77,28 @@ TEST(CommandLine, AFlagWithoutAValueTakesNotTheNextArgument) {
   ExpectRefused({"--slow", "--rounds=3"}, "--slow: needs a value, and --rounds=3 is a flag");
 }
 
+TEST(CommandLine, ALetterTakesAValueAfterAnEqualsSign) {
+  EXPECT_EQ(Parse({"-o=here"}).out, "here");
+  EXPECT_EQ(Parse({"-o", "here"}).out, "here");
+  EXPECT_THAT(Parse({"--", "-o=here"}).runs, ElementsAre("-o=here"));
+  ExpectRefused({"-o="}, "-o=: the value is empty");
+}
+
+TEST(CommandLine, AliasesAreTakenAndNotShown) {
+  CommandLine line("grapevine", "for a test");
+  Command command = line.AddCommand("train", "a command");
+  int64_t nodes = 0;
+  command.AddFlag({.names = "-n,--nodes", .help = "a number", .aliases = {"--world-size", "-k"}},
+                  &nodes);
+  EXPECT_EQ(line.Help("train").find("--world-size"), std::string::npos) << line.Help("train");
+  EXPECT_THAT(line.Describe().commands.front().flags.back().names, ElementsAre("-n", "--nodes"));
+  std::vector<std::string> arguments = {"grapevine", "train", "--world-size=3"};
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  EXPECT_EQ(line.Run(static_cast<int>(argv.size()), argv.data()), 0);
+  EXPECT_EQ(nodes, 3);
+}
+
 TEST(CommandLine, WhatFollowsTwoDashesIsNoFlag) {
   const Parsed parsed = Parse({"--rounds=3", "--", "--odd="});
   EXPECT_EQ(parsed.exit_code, 0) << parsed.error;

@@ -25,6 +25,8 @@ TEST(CheckVariables, ThoseThatSomebodyReadsAreKnown) {
 TEST(CheckVariables, OthersAreAnsweredWithTheNearest) {
   EXPECT_EQ(ErrorOf("GRAPEVINE_TOPOLGY"),
             "unknown variable GRAPEVINE_TOPOLGY; did you mean GRAPEVINE_TOPOLOGY?");
+  EXPECT_EQ(ErrorOf("GRAPEVINE_LEARNING_RATE"),
+            "unknown variable GRAPEVINE_LEARNING_RATE; did you mean GRAPEVINE_LR?");
   EXPECT_EQ(ErrorOf("GRAPEVINE_WOBBLE_WOBBLE"),
             "unknown variable GRAPEVINE_WOBBLE_WOBBLE; unset it; every flag has one "
             "(--peer-timeout: GRAPEVINE_PEER_TIMEOUT)");

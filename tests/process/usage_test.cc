@@ -1,9 +1,11 @@
 // Mistakes on the command line and in files, as users make them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +41,67 @@ TEST(Usage, UnknownNamesBringASuggestion) {
   ExpectRefused({}, kUsage,
                 AllOf(HasSubstr("Commands:"), HasSubstr("train with all nodes"),
                       HasSubstr("grapevine: a command is missing")));
+}
+
+// How the program answers `arguments`, which it takes.
+std::string AnswerTo(const std::vector<std::string>& arguments) {
+  const Ended ended = RunGrapevine(arguments);
+  SCOPED_TRACE(::testing::PrintToString(arguments));
+  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  return ended.output;
+}
+
+TEST(Usage, HelpIsACommandToo) {
+  EXPECT_EQ(AnswerTo({"help"}), AnswerTo({"--help"}));
+  EXPECT_EQ(AnswerTo({"help", "train"}), AnswerTo({"train", "--help"}));
+  ExpectRefused({"help", "trian"}, kUsage,
+                HasSubstr("grapevine help: unknown command trian; did you mean train?"));
+}
+
+TEST(Usage, FlagsAsOtherProgramsHaveThemAreTaken) {
+  const auto settings = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"train", "--dry-run", "--data=synthetic:train=64:test=20"});
+    return AnswerTo(flags);
+  };
+  EXPECT_THAT(settings({"-n=4"}), ::testing::ContainsRegex("nodes +4 +--nodes"));
+  EXPECT_THAT(settings({"--world-size=2"}), ::testing::ContainsRegex("nodes +2 +--nodes"));
+  EXPECT_THAT(settings({"--learning-rate=0.1"}), ::testing::ContainsRegex("lr +0.1 +--lr"));
+  EXPECT_THAT(settings({"--batch-size=8"}), ::testing::ContainsRegex("batch +8 +--batch"));
+  EXPECT_THAT(settings({"--target=90%"}),
+              ::testing::ContainsRegex("target-accuracy +0.9 +--target-accuracy"));
+  EXPECT_THAT(AnswerTo({"topology", "-n=4", "--topology=ring"}), HasSubstr("ring"));
+  for (const char* alias : {"--learning-rate", "--batch-size", "--world-size", "--output"}) {
+    EXPECT_THAT(AnswerTo({"train", "--help"}), Not(HasSubstr(alias)));
+  }
+}
+
+TEST(Usage, AFlagOfAnotherCommandNamesThatCommand) {
+  ExpectRefused({"train", "--latency"}, kUsage,
+                HasSubstr("unknown flag --latency; it is a flag of grapevine sim"));
+  ExpectRefused({"train", "--latency=5ms"}, kUsage,
+                HasSubstr("unknown flag --latency; it is a flag of grapevine sim"));
+}
+
+TEST(Usage, AnAbbreviatedFlagBringsTheWholeOne) {
+  ExpectRefused({"sim", "--net-model=nic"}, kUsage,
+                HasSubstr("unknown flag --net-model; did you mean --network-model?"));
+  ExpectRefused({"train", "--bat=3"}, kUsage,
+                HasSubstr("unknown flag --bat; did you mean --batch?"));
+}
+
+TEST(Usage, SpecsThatLackAWordBringTheWholeOne) {
+  ExpectRefused({"train", "--split=dirichlet:0.1", "--data=synthetic:train=64:test=20"}, kUsage,
+                HasSubstr("--split=dirichlet:0.1: unexpected '0.1'; did you mean alpha=0.1?"));
+  ExpectRefused({"train", "--data=DIR/mnist"}, kUsage,
+                HasSubstr("--data=DIR/mnist: unknown data set 'DIR/mnist'; did you mean "
+                          "mnist:DIR/mnist? known: "));
+}
+
+TEST(Usage, ANodeTakesTheNumberOfNodesAsTrainDoes) {
+  ExpectRefused({"node", "-n", "2"}, kUsage,
+                HasSubstr("this node's rank is not known: give --rank (0 to 1), or set RANK"));
+  ExpectRefused({"node", "-n", "2", "--rank=2", "--out=x"}, kUsage,
+                HasSubstr("rank 2 (--rank) does not exist among 2 nodes (--nodes)"));
 }
 
 TEST(Usage, AFlagWithoutAValueTrainsIntoNoFolder) {
@@ -146,6 +209,76 @@ TEST(Usage, ConfigFilesAreBlamedByLine) {
                 AllOf(HasSubstr(invalid + ":3"), HasSubstr("must be positive")));
   ExpectRefused({"train", "--config=" + folder.File("none")}, kInput,
                 HasSubstr(folder.File("none")));
+}
+
+// A pipe would be waited for, for ever.
+TEST(Usage, APipeInThePlaceOfARunsFileIsRefused) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  AnswerTo({"sim", "-n", "2", "--model=quadratic", "--rounds=2", "--compute=1ms", "--out=" + run});
+  const auto refuse = [&](const std::string& name, const std::vector<std::string>& commands,
+                          const std::string& why) {
+    const std::string file = run + "/" + name;
+    std::filesystem::rename(file, file + ".kept");
+    ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+    for (const std::string& command : commands) {
+      ExpectRefused({command, run, "-o", folder.File("page.svg")}, kInput, HasSubstr(why));
+    }
+    std::filesystem::remove(file);
+    std::filesystem::rename(file + ".kept", file);
+  };
+  refuse("metrics.jsonl", {"report", "plot", "compare"}, "metrics.jsonl is not a regular file");
+  refuse("summary.json", {"compare"}, "summary.json is not a regular file");
+  refuse("config.textproto", {"report", "plot", "compare"}, "there is no config.textproto");
+  // A page is written without what lacks.
+  const std::string statistics = run + "/statistics.json";
+  std::filesystem::remove(statistics);
+  ASSERT_EQ(mkfifo(statistics.c_str(), 0600), 0);
+  AnswerTo({"report", run, "-o", folder.File("page.html")});
+  std::ostringstream page;
+  page << std::ifstream(folder.File("page.html")).rdbuf();
+  EXPECT_THAT(page.str(), HasSubstr("statistics.json is not a regular file"));
+}
+
+// A terminal obeys what follows ESC.
+TEST(Usage, NothingInAFileSteersTheTerminal) {
+  const ScratchFolder folder;
+  const std::string config = folder.Write("escape.textproto", "topology: \"\\033[2Jring\"\n");
+  ExpectRefused({"train", "--config=" + config}, kUsage,
+                AllOf(HasSubstr("escape.textproto:1: topology: has a control character: "
+                                "\\x1b[2Jring"),
+                      Not(HasSubstr("\033"))));
+  const std::string run = folder.File("run");
+  std::filesystem::create_directory(run);
+  std::filesystem::copy(config, run + "/config.textproto");
+  std::ofstream(run + "/metrics.jsonl") << "";
+  ExpectRefused({"compare", run}, kUsage, Not(HasSubstr("\033")));
+  const std::string header = "{\"__metadata__\":{\"model\":\"\\u001b[2Jlenet5\"}}";
+  std::string length(8, '\0');
+  length[0] = static_cast<char>(header.size());
+  const std::string model = folder.Write("model.safetensors", length + header);
+  ExpectRefused({"eval", model, "--data=synthetic:train=64:test=20"}, kUsage,
+                AllOf(HasSubstr("\\x1b[2Jlenet5"), Not(HasSubstr("\033"))));
+}
+
+TEST(Usage, WhatIsMadeForEachRoundOfTheWindowIsBounded) {
+  const ScratchFolder folder;
+  const std::string config = folder.Write("window.textproto", "window: 1000000000\n");
+  for (const char* command : {"train", "sim"}) {
+    ExpectRefused(
+        {command, "--config=" + config}, kUsage,
+        HasSubstr("window.textproto:1: window=1000000000: must be at least 0 and at most 1000"));
+    ExpectRefused({command, "--window=1000000000"}, kUsage,
+                  HasSubstr("--window=1000000000: must be at least 0 and at most 1000"));
+  }
+}
+
+TEST(Usage, WhatIsMadeForEachNodeIsBounded) {
+  const auto many = HasSubstr("not for 2000000000 nodes: there can be at most 16777216");
+  ExpectRefused({"topology", "-n", "2000000000"}, kUsage, many);
+  for (const char* command : {"train", "sim"}) {
+    ExpectRefused({command, "--nodes=2000000000", "--model=quadratic", "--rounds=1"}, kUsage, many);
+  }
 }
 
 TEST(Usage, AnExistingOutIsNeverWrittenInto) {

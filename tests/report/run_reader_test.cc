@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "base/status.h"
 #include "tests/report/run_folder.h"
@@ -38,6 +41,19 @@ TEST(ReadRun, NamesFileAndLine) {
   EXPECT_EQ(FailureOf(broken.status()), Failure::kInput);
   WriteRun(run, "", std::string(kReadLine) + "{\"round\":2,\"epoch\":1}\n");
   EXPECT_EQ(ReadRun(run).status().message(), run + "/metrics.jsonl:2: has no \"time_s\"");
+}
+
+TEST(ReadRun, WaitsForNoPipe) {
+  const std::string run = FreshFolder();
+  for (const char* name : {"/metrics.jsonl", "/config.textproto"}) {
+    WriteRun(run, "", kReadLine);
+    std::filesystem::remove(run + name);
+    ASSERT_EQ(mkfifo((run + name).c_str(), 0600), 0);
+    const auto refused = ReadRun(run);
+    EXPECT_EQ(refused.status().message(), run + name + " is not a regular file");
+    EXPECT_EQ(FailureOf(refused.status()), Failure::kInput);
+    std::filesystem::remove(run + name);
+  }
 }
 
 TEST(ReadRun, WantsMeasurements) {

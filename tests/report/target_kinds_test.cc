@@ -71,17 +71,19 @@ TEST_F(TargetKindsTest, NamesWhatIsMissing) {
     WriteCell("dpsgd", "1Gbit", "1ms", 1, 0.9);
     options_.request.target = "";
     absl::Status status = MakeFigure(options_).status();
-    EXPECT_EQ(status.message(),
-              "the runs have no target accuracy: name one with --target=97%, or give the runs "
-              "--target-accuracy");
+    EXPECT_EQ(
+        status.message(),
+        "the runs have no target accuracy: name one with --target-accuracy=97%, here or when they "
+        "run");
     EXPECT_EQ(FailureOf(status), Failure::kUsage);
   }
   options_.kind = "target";
   options_.request.target = "99%";
   const absl::Status status = MakeFigure(options_).status();
-  EXPECT_EQ(status.message(),
-            "no evaluation of these runs reached 99 %; choose a lower --target, or train longer "
-            "(--epochs)");
+  EXPECT_EQ(
+      status.message(),
+      "no evaluation of these runs reached 99 %; choose a lower --target-accuracy, or train longer "
+      "(--epochs)");
   EXPECT_EQ(FailureOf(status), Failure::kInput);
 }
 

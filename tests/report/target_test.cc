@@ -18,15 +18,16 @@ TEST(TargetOf, IsWhatWasAskedForOrWhatTheRunsHad) {
   EXPECT_EQ(*TargetOf("", none), std::nullopt);
   const Config* const several[] = {&with, &other};
   const auto refused = TargetOf("", several);
-  EXPECT_EQ(refused.status().message(),
-            "the runs have several target accuracies (97 %, 98 %); choose one with --target");
+  EXPECT_EQ(
+      refused.status().message(),
+      "the runs have several target accuracies (97 %, 98 %); choose one with --target-accuracy");
   EXPECT_EQ(FailureOf(refused.status()), Failure::kInput);
 }
 
 TEST(TargetOf, RefusesWhatIsNoAccuracy) {
   for (const char* text : {"high", "101%", "0", "-1"}) {
     const auto refused = TargetOf(text, {});
-    EXPECT_TRUE(std::string(refused.status().message()).starts_with("--target=")) << text;
+    EXPECT_TRUE(std::string(refused.status().message()).starts_with("--target-accuracy=")) << text;
     EXPECT_EQ(FailureOf(refused.status()), Failure::kUsage);
   }
 }

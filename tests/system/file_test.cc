@@ -141,5 +141,24 @@ TEST_F(FileTest, MapsWholeFilesAndRefusesOthers) {
               HasSubstr("cannot open " + folder_ + "/none"));
 }
 
+TEST_F(FileTest, APipeIsNotWaitedFor) {
+  const std::string pipe = folder_ + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const absl::Status& refused : {MappedFile::Open(pipe).status(), ReadFile(pipe).status()}) {
+    EXPECT_EQ(std::string(refused.message()), pipe + " is not a regular file");
+  }
+  EXPECT_FALSE(FileLock::IsHeld(pipe));
+}
+
+TEST_F(FileTest, ReadsWholeFiles) {
+  const std::string bytes(200000, 'x');
+  std::ofstream(folder_ + "/data") << bytes;
+  EXPECT_EQ(*ReadFile(folder_ + "/data"), bytes);
+  std::ofstream(folder_ + "/empty").close();
+  EXPECT_EQ(*ReadFile(folder_ + "/empty"), "");
+  EXPECT_THAT(std::string(ReadFile(folder_ + "/none").status().message()),
+              HasSubstr("cannot open " + folder_ + "/none"));
+}
+
 }  // namespace
 }  // namespace grapevine

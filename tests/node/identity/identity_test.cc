@@ -120,6 +120,15 @@ TEST(Identity, IsAloneWhereNothingSaysThatThereAreOthers) {
               HasSubstr("number of nodes is not known"));
 }
 
+// `node -n 2`.
+TEST(Identity, TakesTheNumberOfNodesWhereNothingElseSaysIt) {
+  const IdentityOptions nodes{.nodes = {{2, "--nodes"}}};
+  EXPECT_THAT(Text(Resolve({}, nodes)), HasSubstr("give --rank (0 to 1)"));
+  const Variables launched{{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "a"}};
+  EXPECT_EQ(Resolve(launched, nodes)->world_size.value, 8);
+  EXPECT_EQ(Resolve({{"RANK", "1"}, {"MASTER_ADDR", "a"}}, nodes)->world_size.origin, "--nodes");
+}
+
 TEST(Identity, HostFile) {
   IdentityOptions options = {.hosts = Hosts("a:2,b:29501,c"), .own_names = {"B", "10.0.0.2"}};
   const auto b = Resolve({}, options);

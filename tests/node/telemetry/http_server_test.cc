@@ -19,17 +19,22 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::HttpConnection;
 using testing::HttpGet;
+using ::testing::Not;
 using ::testing::StartsWith;
+
+const OwnHosts kOwn{.listens = "127.0.0.1", .advertised = "node3", .flag = "--a-flag"};
+
+HttpAnswer AnswerAt(std::string_view path) {
+  if (path == "/long") return {.body = std::string(32 << 20, 'x')};
+  if (path != "/here") return {.status = 404, .body = "nothing\n"};
+  return {.type = "text/x-test", .body = "here\n"};
+}
 
 std::unique_ptr<HttpServer> Serve(HttpServerOptions options) {
   absl::StatusOr<ListeningSockets> sockets =
       ListenOn({"127.0.0.1", 0}, std::chrono::seconds(5), "no remedy");
   EXPECT_TRUE(sockets.ok()) << sockets.status();
-  return std::make_unique<HttpServer>(*std::move(sockets), options, [](std::string_view path) {
-    if (path == "/long") return HttpAnswer{.body = std::string(32 << 20, 'x')};
-    if (path != "/here") return HttpAnswer{.status = 404, .body = "nothing\n"};
-    return HttpAnswer{.type = "text/x-test", .body = "here\n"};
-  });
+  return std::make_unique<HttpServer>(*std::move(sockets), options, kOwn, AnswerAt);
 }
 
 // Nothing ends by itself.
@@ -52,7 +57,7 @@ TEST(HttpServer, ItsThreadTakesNoSignal) {
   absl::StatusOr<ListeningSockets> sockets =
       ListenOn({"127.0.0.1", 0}, std::chrono::seconds(5), "no remedy");
   ASSERT_TRUE(sockets.ok()) << sockets.status();
-  const HttpServer server(*std::move(sockets), kPatient, [](std::string_view) {
+  const HttpServer server(*std::move(sockets), kPatient, kOwn, [](std::string_view) {
     sigset_t blocked;
     pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
     std::string taken;
@@ -67,19 +72,41 @@ TEST(HttpServer, ItsThreadTakesNoSignal) {
 TEST(HttpServer, OnlyReads) {
   const auto server = Serve(kPatient);
   HttpConnection post(server->port());
-  post.Say("POST /here HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+  post.Say("POST /here HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
   EXPECT_THAT(post.Hear(), StartsWith("HTTP/1.1 405 "));
   HttpConnection head(server->port());
-  head.Say("HEAD /here HTTP/1.1\r\nHost: x\r\n\r\n");
+  head.Say("HEAD /here HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const std::string answer = head.Hear();
   EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("Content-Length: 5\r\n")));
   EXPECT_TRUE(answer.ends_with("\r\n\r\n")) << answer;
 }
 
+// A page of evil.example, whose name has been made to lead here, must not read the answer.
+TEST(HttpServer, AnswersByItsOwnNamesAlone) {
+  const auto server = Serve(kPatient);
+  const auto ask = [&server](const std::string& host) {
+    const HttpConnection connection(server->port());
+    connection.Say("GET /here HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+    return connection.Hear();
+  };
+  for (const char* own :
+       {"localhost", "localhost:8080", "LOCALHOST", "127.0.0.1:9400", "[::1]:9400", "node3:9400"}) {
+    EXPECT_THAT(ask(own), StartsWith("HTTP/1.1 200 ")) << own;
+  }
+  for (const char* strange : {"evil.example", "evil.example:8080", "localhost.evil.example",
+                              "127.0.0.1.evil.example", "10.0.0.4:9400", ":9400"}) {
+    const std::string answer = ask(strange);
+    EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 421 "), HasSubstr("ask at 127.0.0.1, or name "
+                                                                     "it in --a-flag=HOST:PORT")))
+        << strange;
+    EXPECT_THAT(answer, Not(HasSubstr("here\n"))) << strange;
+  }
+}
+
 TEST(HttpServer, OneRequestOnAConnection) {
   const auto server = Serve(kPatient);
   HttpConnection both(server->port());
-  const std::string request = "GET /here HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string request = "GET /here HTTP/1.1\r\nHost: localhost\r\n\r\n";
   both.Say(request + request);
   const std::string answers = both.Hear();
   EXPECT_EQ(answers.find("HTTP/1.1"), answers.rfind("HTTP/1.1")) << answers;
@@ -137,7 +164,7 @@ TEST(HttpServer, WhoIsSlowIsNotWaitedFor) {
 TEST(HttpServer, WhoDoesNotReadIsNotWaitedFor) {
   auto server = Serve(kImpatient);
   HttpConnection deaf(server->port());
-  deaf.Say("GET /long HTTP/1.1\r\nHost: x\r\n\r\n");
+  deaf.Say("GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n");
   // Until its time is over.
   HttpConnection silent(server->port());
   EXPECT_EQ(silent.Hear(), "");

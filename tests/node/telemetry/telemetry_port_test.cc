@@ -19,7 +19,7 @@ using testing::HttpGet;
 
 TEST(TelemetryPort, LivesBeforeItIsReady) {
   std::atomic<bool> ready = false;
-  const auto port = OpenTelemetryPort({"127.0.0.1", 0}, {.rank = 3},
+  const auto port = OpenTelemetryPort({"127.0.0.1", 0}, "", {.rank = 3},
                                       [&ready] { return NodeFigures{.ready = ready.load()}; });
   ASSERT_TRUE(port.ok()) << port.status();
   const int number = (*port)->port();
@@ -42,12 +42,12 @@ TEST(TelemetryPort, NamesItsPathsAtAnyOther) {
 }
 
 TEST(TelemetryPort, OneThatIsTakenIsNamedWithTheFlag) {
-  const auto first = OpenTelemetryPort({"127.0.0.1", 0}, {}, [] { return NodeFigures(); });
+  const auto first = OpenTelemetryPort({"127.0.0.1", 0}, "", {}, [] { return NodeFigures(); });
   ASSERT_TRUE(first.ok()) << first.status();
   const HostAddress taken{"127.0.0.1", (*first)->port()};
-  for (const absl::Status& status : {CheckTelemetryPort(taken), OpenTelemetryPort(taken, {}, [] {
-                                                                  return NodeFigures();
-                                                                }).status()}) {
+  for (const absl::Status& status :
+       {CheckTelemetryPort(taken),
+        OpenTelemetryPort(taken, "", {}, [] { return NodeFigures(); }).status()}) {
     EXPECT_EQ(FailureOf(status), Failure::kRendezvous);
     EXPECT_THAT(std::string(status.message()),
                 AllOf(HasSubstr(FormatHostAddress(taken)), HasSubstr("Address already in use"),
