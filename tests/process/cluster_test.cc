@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "run/trace/run_trace.h"
 #include "system/file_descriptor.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/exit_codes.h"
@@ -344,8 +344,20 @@ TEST(Cluster, ResultsThatCannotBeWrittenFailEveryNode) {
   EXPECT_THAT(one.output(), AllOf(HasSubstr("rank 0"), HasSubstr("summary.json")));
 }
 
-// Rank 0 dies between the results and the announcement of the end: it hangs on the part of a
-// trace. Nobody ends well whom nobody told, and the results that are there stay.
+// What another rank has recorded, which takes a second or so to be merged.
+void WriteLongTrace(const std::string& folder, Rank rank) {
+  constexpr int64_t kRecords = 1'000'000;
+  NodeTrace trace{.rank = rank};
+  for (int64_t i = 0; i < kRecords; ++i) {
+    trace.records.push_back(
+        {.begin = 2 * i, .end = 2 * i + 1, .round = i, .kind = TraceKind::kGradient});
+  }
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(WriteNodeTrace(NodeTracePath(folder), trace).ok());
+}
+
+// Rank 0 dies between the results and the announcement of the end: it is at its trace. Nobody ends
+// well whom nobody told, and the results that are there stay.
 TEST(Cluster, ARankZeroThatDiesAfterItsResultsLeavesThem) {
   const ScratchFolder folder;
   const int port = FreePort();
@@ -354,8 +366,7 @@ TEST(Cluster, ARankZeroThatDiesAfterItsResultsLeavesThem) {
   GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
   const std::string config = folder.File("run/config.textproto");
   ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(config); })) << zero.output();
-  std::filesystem::create_directories(folder.File("run/node-1"));
-  ASSERT_EQ(mkfifo(folder.File("run/node-1/trace.bin").c_str(), 0600), 0);
+  WriteLongTrace(folder.File("run/node-1"), 1);
   GrapevineProcess one(Node(1, port, folder.File("run-1"), flags));
   GrapevineProcess two(Node(2, port, folder.File("run-2"), flags));
   const std::string summary = folder.File("run/summary.json");
