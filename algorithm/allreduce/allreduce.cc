@@ -261,9 +261,9 @@ absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, cons
   return static_cast<double>(request.buckets) * MessagesOfASum(request.make, topology.size());
 }
 
-absl::StatusOr<int64_t> Memory(const Spec&, const Topology& topology, int64_t size,
+absl::StatusOr<int64_t> Memory(const Spec& spec, const Topology& topology, int64_t size,
                                int state_vectors) {
-  return LargestScratch(topology.size(), size) + (3 + state_vectors) * size;
+  return LargestScratch(spec, topology.size(), size) + (3 + state_vectors) * size;
 }
 
 // Whole, and beside the backward pass as a gossip's exchange is beside the gradient. The default

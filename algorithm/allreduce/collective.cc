@@ -34,10 +34,14 @@ Part Slice(const Part& whole, const ElementRange& range) {
 
 }  // namespace
 
-int64_t LargestScratch(Rank size, int64_t elements) {
-  const int64_t buffers = 2 * std::bit_width(static_cast<unsigned>(size - 1));
-  const int64_t small = std::min(buffers * elements, Collective::kEagerElements);
-  return std::max(2 * elements, small) + (size == 2 ? elements : 0);
+int64_t LargestScratch(const Spec& spec, Rank size, int64_t elements) {
+  SpecReader reader(spec);
+  const absl::StatusOr<AllreduceFactory> make = ReadAllreduce(spec, reader, size);
+  const bool exchanges = make.ok() && (*make)(0).front()->exchange_levels() > 0;
+  const int64_t levels = std::bit_width(static_cast<unsigned>(size - 1));
+  const int64_t small =
+      std::min((exchanges ? 2 : 1) * levels * elements, Collective::kEagerElements);
+  return std::max(2 * elements, small) + (exchanges && size == 2 ? elements : 0);
 }
 
 Collective::Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel,

@@ -19,13 +19,15 @@
 #include "algorithm/event.h"
 #include "algorithm/host.h"
 #include "algorithm/local/local_steps.h"
+#include "base/spec.h"
 #include "kernels/vector/vector_handle.h"
 
 namespace grapevine {
 
-// The most memory beside the data of a sum over `size` ranks, in elements: small vectors have
-// buffers for every level of two sums; large ones two, and one where the sum is not made in place.
-int64_t LargestScratch(Rank size, int64_t elements);
+// The most memory beside the data of a sum over `size` ranks by the allreduce that `spec` names
+// ("allreduce:KIND"), in elements: small vectors have a buffer for every level of a tree, two where
+// whole sums are exchanged; large ones two in all, and one where the sum is not made in place.
+int64_t LargestScratch(const Spec& spec, Rank size, int64_t elements);
 
 // A sum of a vector that is complete.
 //

@@ -225,9 +225,10 @@ AlgorithmKind AveragingKind(AveragingMethod method, AlgorithmKind kind) {
   };
   // The replica, the gradient, a sum that is still leaving, and the copy of which the next is made.
   const int replicas = method.order == StepOrder::kAwc ? 4 : 3;
-  kind.memory = [=, kept = method.outer_vectors](const Spec&, const Topology& topology,
+  kind.memory = [=, kept = method.outer_vectors](const Spec& spec, const Topology& topology,
                                                  int64_t size, int state_vectors) {
-    return LargestScratch(topology.size(), size) + (replicas + kept + state_vectors) * size;
+    return LargestScratch(WithEveryAsOption(spec), topology.size(), size) +
+           (replicas + kept + state_vectors) * size;
   };
   return kind;
 }

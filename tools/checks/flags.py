@@ -3,8 +3,8 @@
 
     tools/checks/flags.py GRAPEVINE      the built program
 
-Its own help texts say which flags there are, so that this is no second list. Looked at:
-string literals of the sources, README.md and docs/.
+Its own help texts say which flags there are, and the sources which other names some have, so that
+this is no second list. Looked at: string literals of the sources, README.md and docs/.
 """
 import pathlib
 import re
@@ -44,6 +44,15 @@ def flags_of(program):
     return {flag for text in texts for flag in FLAG.findall(text)}
 
 
+def aliases():
+    """Names that are accepted and shown in no help: of flags of settings, and of commands' own."""
+    settings = re.findall(r'\balias: "([a-z_]+)"', pathlib.Path("run/config/config.proto").read_text())
+    own = [name for path in tracked("cli/*.cc")
+           for found in re.findall(r"\.aliases = \{([^}]*)\}", pathlib.Path(path).read_text())
+           for name in FLAG.findall(found)]
+    return {name.replace("_", "-") for name in settings} | set(own)
+
+
 def messages(line):
     """What a line of C++ may say to a user: its literals, not its comment."""
     for literal in LITERAL.finditer(line):
@@ -62,7 +71,7 @@ def unknown(path, known):
 
 
 def main(program):
-    known = flags_of(program)
+    known = flags_of(program) | aliases()
     paths = tracked(*[f"{folder}/*.{ending}" for folder in FOLDERS for ending in ("h", "cc")],
                     "README.md", "docs/*.md")
     wrong = [f"{path}:{number}: there is no --{flag}"

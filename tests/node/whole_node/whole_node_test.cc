@@ -311,7 +311,8 @@ void ExpectTheCulprit(const RunPlan& plan, const absl::Status& ending) {
 
 // When all must have ended that are not stopped themselves: a node has
 // --rendezvous-timeout to come and --peer-timeout to be heard, rank 0 some seconds to
-// listen to the accused and to see all leave, and whoever evaluates first comes to an end with that.
+// listen to the accused and to see all leave, and whoever evaluates first comes to an end
+// with that.
 std::chrono::nanoseconds Latest(const RunPlan& plan) {
   const Fault& fault = plan.faults[0];
   // What cannot begin ends at once.
