@@ -11,7 +11,7 @@
 namespace grapevine {
 namespace {
 
-// Of a time slice, in microseconds.
+// A control group may run for `granted` in every `period`, in microseconds.
 struct Quota {
   int64_t granted = 0, period = 0;
 };

@@ -49,8 +49,8 @@ class AllreduceSgd final : public Algorithm {
   void Advance(Host& host);
   void BeginRound(Host& host);
   void EndRoundIfSummed(Host& host);
-  // Once it is summed, or given up.
-  void DropGradient(Host& host);
+  // The vector of this round's sum, complete or not; drops the gradient if that is another.
+  Vec TakeSum(Host& host);
   // Steps along it.
   void EndRound(const KeptSum& sum, Host& host);
   // Where this node is behind: ends the round with the sum of the others, or does it again.
@@ -64,7 +64,7 @@ class AllreduceSgd final : public Algorithm {
 
   Vec replica_;
   Vec gradient_;
-  Vec summed_;  // the gradient's own vector, where that is as good
+  Vec summed_;  // none where the sum is made in place of the gradient
   OptimizerState optimizer_;
 
   Round round_ = 0;
@@ -149,7 +149,6 @@ void AllreduceSgd::BeginRound(Host& host) {
   in_round_ = true;
   gradient_ = host.New(host.replica_size(), "the gradient");
   ready_from_ = host.replica_size();
-  summed_ = gradient_;
   if (sum_.later_in_place()) {
     summed_ = host.New(host.replica_size(), "the sum of the gradients");
     sum_.Begin(gradient_, summed_);
@@ -172,14 +171,15 @@ absl::Status AllreduceSgd::OnGradient(const GradientReady& event, Host& host) {
 
 void AllreduceSgd::EndRoundIfSummed(Host& host) {
   if (!in_round_ || ready_from_ > 0 || !sum_.summed()) return;
-  DropGradient(host);
-  EndRound({.vector = std::exchange(summed_, Vec{}), .round = round_, .members = members()}, host);
+  EndRound({.vector = TakeSum(host), .round = round_, .members = members()}, host);
   BeginRound(host);
 }
 
-void AllreduceSgd::DropGradient(Host& host) {
-  if (gradient_ && sum_.later_in_place()) host.Drop(gradient_);
-  gradient_ = {};
+Vec AllreduceSgd::TakeSum(Host& host) {
+  const Vec gradient = std::exchange(gradient_, Vec{});
+  if (!summed_) return gradient;
+  host.Drop(gradient);
+  return std::exchange(summed_, Vec{});
 }
 
 void AllreduceSgd::EndRound(const KeptSum& sum, Host& host) {
@@ -222,8 +222,7 @@ void AllreduceSgd::RestIfDone(Host& host) {
 void AllreduceSgd::RestIfGivenUp(Host& host) {
   const bool computes = in_round_ && ready_from_ > 0;
   if (computes || !sum_.ended()) return;
-  DropGradient(host);
-  if (summed_) host.Drop(std::exchange(summed_, Vec{}));
+  if (gradient_) host.Drop(TakeSum(host));
   sum_.Close(host);
   host.Rest(replica_);
 }

@@ -16,7 +16,7 @@
 namespace grapevine {
 namespace {
 
-// Of how the program logs, and how it ends where there is too little memory.
+// Sets how the program logs, and how it ends where there is too little memory.
 void Prepare(const Config& config) {
   ConfigureLogging(config);
   const std::string last = absl::StrCat("grapevine: ", OutOfMemoryText(config));

@@ -17,13 +17,13 @@
 namespace grapevine {
 namespace {
 
-// Of a process, without neighbours: libraries, logs, the files of a run, gRPC's own.
+// A process without neighbours has libraries, logs, the files of a run and gRPC's own open.
 constexpr int64_t kOwn = 32;
-// Of a neighbour: a connection to it, and one from it.
+// A neighbour takes a connection to it, and one from it.
 constexpr int64_t kOfEdge = 2;
-// What a launcher has of a node: its outputs, and what it reports by.
+// A launcher has a node's two outputs open, and the pipe by which it reports.
 constexpr int64_t kOfChild = 3;
-// Of an allreduce, whose kinds have at least as many.
+// Every kind of allreduce has at least two partners; some have more.
 constexpr Rank kPartners = 2;
 
 Rank MostNeighbours(const Topology& topology) {

@@ -1,5 +1,5 @@
-// Answers to HTTP GET at a few paths, for whoever asks by a name of its own, and cheaply: one
-// thread, a bounded number of connections, one request on each, a deadline for it.
+// A server that answers HTTP GET at a few paths to whoever asks for it by one of its own names. It
+// is cheap: one thread, a bounded number of connections, one request on each, a deadline for it.
 //
 // Not prometheus-cpp's own server, which answers at no other path, nor one with a thread for each
 // connection: a few that say nothing would keep the others out.

@@ -453,6 +453,7 @@ void MessageExchange::BeginFlow(MessageId id, Nanoseconds now) {
   MessageTimes& times = message.times;
   if (message.offered) bytes_sent_[times.from] += times.bytes;
   times.begun = now;
+  ++begun_;
   Flow flow{.from = times.from, .to = times.to, .bytes = static_cast<double>(times.bytes)};
   if (effects_ != nullptr) {
     const MessageEffect effect =
@@ -472,10 +473,12 @@ void MessageExchange::BeginFlow(MessageId id, Nanoseconds now) {
   if (turns_.holds(times.to)) paced_.push_back(times.to);
 }
 
-void MessageExchange::OnSettled(Nanoseconds now) {
-  if (paced_.empty()) return;
-  for (const Rank to : paced_) OnCredits(to, now);
-  paced_.clear();
+bool MessageExchange::OnSettled(Nanoseconds now) {
+  const int64_t before = begun_;
+  settled_.swap(paced_);
+  for (const Rank to : settled_) OnCredits(to, now);
+  settled_.clear();
+  return begun_ > before;
 }
 
 void MessageExchange::Void(MessageId id) {

@@ -133,8 +133,9 @@ class MessageExchange {
   std::optional<MessageTimes> OnReceipt(MessageId id);
   // Credits of `to` may be due.
   void OnCredits(Rank to, Nanoseconds now);
-  // The network has shared its bandwidth anew (NetworkModel::Settle).
-  void OnSettled(Nanoseconds now);
+  // The network has shared its bandwidth anew (NetworkModel::Settle), which may make credits due.
+  // Whether messages have begun to flow by that, so that it has to do so again.
+  bool OnSettled(Nanoseconds now);
   // What a node learns by it, if anything.
   struct News {
     Rank at;
@@ -271,10 +272,12 @@ class MessageExchange {
   std::vector<uint32_t> lives_;               // likewise
   std::set<std::pair<Rank, Rank>> left_out_;  // a node, and who is dead to it
   std::vector<Orphan> orphans_;
-  std::vector<Rank> paced_;  // to whom messages in turn flow otherwise than before
-  int64_t announced_ = 0;    // offers that wait for their answers
-  uint32_t last_post_ = 0;   // of any node
-  SendId last_send_;         // likewise
+  std::vector<Rank> paced_;    // to whom messages in turn flow otherwise than before
+  std::vector<Rank> settled_;  // likewise, at rates that are known by now
+  int64_t begun_ = 0;          // messages that have begun to flow
+  int64_t announced_ = 0;      // offers that wait for their answers
+  uint32_t last_post_ = 0;     // of any node
+  SendId last_send_;           // of any node
   std::vector<int64_t> bytes_sent_;
 };
 

@@ -103,8 +103,9 @@ absl::Status Simulation::EndMoment() {
 }
 
 void Simulation::Settle() {
-  network_->Settle(now_);
-  exchange_->OnSettled(now_);
+  do {
+    network_->Settle(now_);
+  } while (exchange_->OnSettled(now_));
 }
 
 absl::Status Simulation::ApplyLimit() {
@@ -304,7 +305,7 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
   const absl::Status status = node.algorithm->On(event, *this);
   node.busy_until = cursor_;
   if (const auto* changed = std::get_if<ViewChanged>(&event)) LeaveOut(*changed->view);
-  // What an observer says ends the run, whoever is lost.
+  // An observer's error ends the run, whoever is lost.
   if (const absl::Status said = TakeStatus(); !said.ok()) {
     return At(rank, node.algorithm->round(), said);
   }

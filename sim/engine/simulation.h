@@ -169,6 +169,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   absl::Status StartNodes();
   // All that happens at this time has been handled.
   absl::Status EndMoment();
+  // The network shares its bandwidth, until no credit that is due by that lets a message begin.
   void Settle();
   // How much later than the others it begins.
   Nanoseconds StartDelay(Rank rank) const;

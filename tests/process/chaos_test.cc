@@ -151,7 +151,8 @@ TEST(CutBetweenWorkersOfAServer, LosesNobodyInBothWorlds) {
   }
 }
 
-// Its part of the model is nowhere else, whoever may be lost otherwise.
+// A server's part of the model is nowhere else, so that nobody goes on without it, whatever may be
+// said of workers.
 TEST(SimulatedChaos, TheDeathOfAServerEndsTheRun) {
   const ScratchFolder folder;
   const Ended run = RunGrapevine(

@@ -354,7 +354,7 @@ TEST(Usage, ASettingWithoutEffectIsRefused) {
     ExpectRefused(with({"--optimizer=adom", "--momentum=0.5"}), kUsage,
                   HasSubstr("--optimizer=adom"));
   }
-  // Of a sweep, one cell has a use for it.
+  // One cell of the sweep uses the momentum.
   EXPECT_EQ(RunGrapevine({"train", "--dry-run", "--out=unwritten", "--rounds=1",
                           "--optimizer=adam,sgd", "--momentum=0.5"})
                 .exit_code,

@@ -309,10 +309,9 @@ void ExpectTheCulprit(const RunPlan& plan, const absl::Status& ending) {
   }
 }
 
-// When all must have ended that are not stopped themselves: a node has
-// --rendezvous-timeout to come and --peer-timeout to be heard, rank 0 some seconds to
-// listen to the accused and to see all leave, and whoever evaluates first comes to an end
-// with that.
+// When all must have ended that are not stopped themselves. A node has --rendezvous-timeout to come
+// and --peer-timeout to be heard, rank 0 some seconds to listen to the accused and to see all
+// leave; an evaluation that is under way is finished first.
 std::chrono::nanoseconds Latest(const RunPlan& plan) {
   const Fault& fault = plan.faults[0];
   // What cannot begin ends at once.
@@ -439,7 +438,7 @@ RunPlan CutOffPlan(uint64_t seed) {
   plan.peer_timeout = std::chrono::seconds(30);
   plan.min_peer_timeout.reset();
   plan.step_timeout = std::chrono::seconds(60);
-  // Of two that have had nothing to tell each other yet, the edge is still to be made.
+  // Two nodes that have had nothing to tell each other yet make their edge after the cut.
   plan.rendezvous_timeout = std::chrono::seconds(60);
   return plan;
 }
