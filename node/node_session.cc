@@ -647,38 +647,34 @@ void NodeSession::ReportSteps(const StepsReport& steps) { control_->SetSteps(Ste
 void NodeSession::ReportLoss(Rank peer, const absl::Status& why) {
   control::Report report;
   *report.mutable_failure() = FailureBy(peer, why);
-  TellAtOnce(std::move(report));
+  TellAtOnce(std::move(report)).IgnoreError();
 }
 
 void NodeSession::ReportSpent(Round gradients, bool all) {
   control::Report report;
   report.mutable_spent()->set_gradients(gradients);
   report.mutable_spent()->set_all(all);
-  InterruptIfUnheard(TellIfItRuns(std::move(report)));
+  TellAtOnce(std::move(report)).IgnoreError();
 }
 
 void NodeSession::ReportPromise(uint32_t ballot, Round round) {
   control::Report report;
   report.mutable_promise()->set_ballot(ballot);
   report.mutable_promise()->set_round(round);
-  TellAtOnce(std::move(report));
-}
-
-void NodeSession::TellAtOnce(control::Report report) {
-  InterruptIfUnheard(control_->Send(std::move(report)));
+  TellAtOnce(std::move(report)).IgnoreError();
 }
 
 // Whoever waits for the report would wait forever. If the run is over, nobody does.
-void NodeSession::InterruptIfUnheard(const absl::Status& told) {
+absl::Status NodeSession::TellAtOnce(control::Report report) {
+  const absl::Status told = TellIfItRuns(std::move(report));
   if (absl::IsResourceExhausted(told)) Interrupt(WithFailure(told, Failure::kPeerLost));
+  return told;
 }
 
 absl::Status NodeSession::ReportPart(control::SavedPart part) {
   control::Report report;
   *report.mutable_part() = std::move(part);
-  const absl::Status told = TellIfItRuns(std::move(report));
-  InterruptIfUnheard(told);
-  return told;
+  return TellAtOnce(std::move(report));
 }
 
 absl::Status NodeSession::TellIfItRuns(control::Report report) {

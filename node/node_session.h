@@ -176,7 +176,8 @@ class NodeSession {
   void Report(control::NodeMetrics metrics);
   // From the runner, where nodes share a budget of gradients: tells rank 0.
   void ReportSteps(const StepsReport& steps);
-  // From the runner, where nodes go on without those that are lost: tells rank 0.
+  // Where nodes go on without those that are lost: tells rank 0. Never waits; from any thread, also
+  // one that outlives Run (the watch over the disk does).
   void ReportLoss(Rank peer, const absl::Status& why);
   void ReportPromise(uint32_t ballot, Round round);
   // In an open-ended run: this node's program has given so many gradients, its last; `all`: the
@@ -224,12 +225,12 @@ class NodeSession {
   // Why the run has ended for this node; OK while it has not, or if it ended well.
   absl::Status Ended();
   void OnDecree(const control::Directive& decree);
-  // Never waits. Where it cannot be told, the run ends: the others would wait for it.
-  void TellAtOnce(control::Report report);
-  void InterruptIfUnheard(const absl::Status& told);
+  // Where it cannot be told although the run goes on, the run ends: the others would wait for it.
+  // From any thread, also one that outlives Run. Never waits.
+  absl::Status TellAtOnce(control::Report report);
   // The run has ended for this node; the first call counts.
   void End(const absl::Status& how);
-  // From any thread, also one that outlives Run. Never waits.
+  // Likewise; the caller sees to what cannot be told.
   absl::Status TellIfItRuns(control::Report report);
   absl::Status Tell(control::Report last);
   absl::Status SayDone();

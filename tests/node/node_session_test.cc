@@ -120,6 +120,29 @@ TEST(NodeSession, WhatKeepsRankZeroFromBeginningIsToldToAll) {
   EXPECT_EQ(FailureOf(other), Failure::kOutput);
 }
 
+// A watch over the disk, a checkpoint that is written late, a program that gives its last gradient.
+TEST(NodeSession, WhatIsReportedOnceTheRunIsOverIsToldToNobody) {
+  TrainingNode first(0), second(1);
+  std::promise<HostAddress> listening;
+  auto ended = std::async(std::launch::async, [&] {
+    return first.Run({"127.0.0.1", 0}, {.on_listening =
+                                            [&](const HostAddress& address) {
+                                              listening.set_value(address);
+                                              return absl::OkStatus();
+                                            },
+                                        .on_all_done = [] { return absl::OkStatus(); }});
+  });
+  const absl::Status other =
+      second.Run(listening.get_future().get(),
+                 {.on_listening = [](const HostAddress&) { return absl::OkStatus(); }});
+  ASSERT_TRUE(ended.get().ok());
+  ASSERT_TRUE(other.ok()) << other;
+  second.session->ReportLoss(1, OutputError("its disk has taken nothing"));
+  second.session->ReportSpent(1, false);
+  second.session->ReportPromise(1, 1);
+  EXPECT_FALSE(second.session->ReportPart({}).ok());
+}
+
 // As in a run with a target accuracy: its last batch took longer than the end of the run.
 TEST(NodeSession, AnEvaluationThatOutlivesTheRunMovesNothing) {
   Runner runner({}, nullptr, nullptr, nullptr, nullptr, nullptr);  // the run never gets to it
