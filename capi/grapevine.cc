@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "capi/library_log.h"
+#include "capi/setting_names.h"
 #include "experiment/api.h"
 #include "experiment/real/outside_node.h"
 #include "kernels/vector/replica_layout.h"
@@ -52,7 +53,7 @@ using Settings = std::map<std::string, std::string>;
 int Fill(const absl::Status& status, grapevine_error* error) {
   if (error == nullptr) return ExitCode(status);
   error->code = ExitCode(status);
-  const std::string_view message(status.message().data(), status.message().size());
+  const std::string message = WithSettingNames({status.message().data(), status.message().size()});
   const size_t length = std::min(message.size(), sizeof(error->message) - 1);
   std::memcpy(error->message, message.data(), length);
   error->message[length] = '\0';

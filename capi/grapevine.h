@@ -22,12 +22,15 @@
  *
  * Errors. Every function that can fail returns 0 or a code of grapevine_code, the exit codes of the
  * program `grapevine`, and fills in `error`, which may be NULL. The message says who, where and
- * what to do. No C++ exception and no signal handler crosses this interface, and nothing here ends
- * the process.
+ * what to do, with settings by their names here. No C++ exception and no signal handler crosses
+ * this interface, and nothing here ends the process.
  *
  * Threads. Different nodes are independent. Of one node, grapevine_await and grapevine_deliver are
  * for one thread at a time; the others may be called from any thread at any time before
  * grapevine_leave. Threads that the library starts take no signals.
+ *
+ * Warnings go to standard error. A program that uses glog itself initializes that before its first
+ * call here, and then they go where its own log goes.
  *
  * Memory. What a function returns through `char**` is freed with grapevine_free. Pointers in a
  * grapevine_task are the node's, and good until the next grapevine_await, or grapevine_leave. All

@@ -6,11 +6,15 @@
 
 namespace grapevine {
 
-// Until it is initialized, glog writes whatever passes its threshold to standard error.
+// An uninitialized glog writes a line of its own before the first warning. An initialized one would
+// write files, if it did not log to standard error.
 void QuietenLog() {
   static std::once_flag once;
   std::call_once(once, [] {
-    if (!google::IsGoogleLoggingInitialized()) FLAGS_minloglevel = google::GLOG_WARNING;
+    if (google::IsGoogleLoggingInitialized()) return;
+    FLAGS_minloglevel = google::GLOG_WARNING;
+    FLAGS_logtostderr = true;
+    google::InitGoogleLogging("grapevine");
   });
 }
 

@@ -6,8 +6,8 @@
 
 namespace grapevine {
 
-// Warnings and worse alone are written, unless the program has set up its log itself. Once for the
-// process; harmless again.
+// Warnings and worse alone are written, unless the program has set up its log itself, which it
+// cannot do later. Once for the process; harmless again.
 void QuietenLog();
 
 }  // namespace grapevine

@@ -33,9 +33,16 @@ def version():
     return _library.library().grapevine_version().decode()
 
 
+def __dir__():
+    return sorted({*globals(), *__all__, "__version__"})
+
+
 def __getattr__(name):
+    """What needs PyTorch or the library, once somebody asks for it."""
     if name == "Optimizer":
         from .optimizer import Optimizer
 
         return Optimizer
+    if name == "__version__":
+        return version()
     raise AttributeError(f"module 'grapevine' has no attribute {name!r}")

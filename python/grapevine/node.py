@@ -272,6 +272,11 @@ class Node:
                 raise errors.UsageError("the loop's body has not called deliver()")
 
     @property
+    def is_open(self):
+        """Whether it is in its run: that is not over, and the node has not left it."""
+        return bool(self._node)
+
+    @property
     def over(self):
         """Whether all rounds are done; `model` is there then."""
         return self._model is not None

@@ -1,6 +1,7 @@
 """An optimizer of PyTorch whose parameters are a replica of a Grapevine run."""
 
 import math
+import warnings
 
 import torch
 
@@ -51,12 +52,14 @@ class Optimizer(torch.optim.Optimizer):
             **settings,
             **PLAIN_STEP,
         )
+        run.joined(self.node)
         self._kept = ProgramState(self.node)
         self._task = None
         self._steps = 0
         self._begin()
         if self._task is not None:  # a server's run is over by now
             self._go_on(self._kept.load(self._steps))
+        self._statistics = _UnaveragedStatistics(model)
 
     # What PyTorch's schedulers and users reach for is the wrapped one's.
     @property
@@ -161,6 +164,7 @@ class Optimizer(torch.optim.Optimizer):
             )
         found = self._inner.step(closure) if closure is not None else self._inner.step()
         loss = found if loss is None else loss
+        self._statistics.end()
         self._kept.after_step(self._task.round + 1, self._state)
         self._task = None
         self.node.deliver_weights(
@@ -199,6 +203,32 @@ class Optimizer(torch.optim.Optimizer):
         self._task = None
         if self.node.model.size > 0:  # a server has none
             self._replica.read(torch.from_numpy(self.node.model))
+
+
+class _UnaveragedStatistics:
+    """Says once that a program without model= has batch norms, whose statistics nobody averages."""
+
+    def __init__(self, model):
+        self._hook = None
+        if model is None:
+            register = torch.nn.modules.module.register_module_forward_pre_hook
+            self._hook = register(self._look)
+
+    def _look(self, module, inputs):
+        if not isinstance(module, torch.nn.modules.batchnorm._NormBase):
+            return
+        if module.training and module.track_running_stats:
+            self.end()
+            warnings.warn(
+                f"{type(module).__name__}'s running statistics stay this node's own, while its "
+                "weights are averaged: give gv.Optimizer the module, model=, and they are, too"
+            )
+
+    def end(self):
+        """The first step is done: what there is has passed by."""
+        if self._hook is not None:
+            self._hook.remove()
+        self._hook = None
 
 
 class _Replica:
@@ -334,8 +364,12 @@ def _parameters(optimizer, model):
     """The optimizer's, with their names."""
     names = {} if model is None else {id(p): name for name, p in model.named_parameters()}
     found = []
+    seen = set()
     for group, settings in enumerate(optimizer.param_groups):
         for place, parameter in enumerate(settings["params"]):
+            if id(parameter) in seen:  # a tied weight, which has one place
+                continue
+            seen.add(id(parameter))
             if model is not None and id(parameter) not in names:
                 raise errors.UsageError(
                     f"parameter {place} of group {group} is not one of the model's"

@@ -175,7 +175,7 @@ static void test_what_is_wrong_is_named(void) {
   const int64_t negative[] = {-1};
   grapevine_tensor tensors[2] = {kTensors[1], kTensors[0]};
   grapevine_model made = model();
-  refused(made, wrong, 2, "--topology=rong");
+  refused(made, wrong, 2, "topology=rong");
   refused(made, rounds, 2, "rounds is given twice");
   refused(made, nameless, 1, "setting 0 has no name");
   refused(made, NULL, 1, "settings is NULL");

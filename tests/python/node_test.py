@@ -289,7 +289,7 @@ class DashboardTest(unittest.TestCase):
                     2, body, topology="ring", rounds=5, dashboard=self.port, out=out
                 )
             self.assertFalse(os.path.exists(out))
-        self.assertIn("choose another one with --dashboard", str(caught.exception))
+        self.assertIn("choose another one with dashboard", str(caught.exception))
         self.assertIn("rank 1", " ".join(getattr(caught.exception, "__notes__", [])))
 
 
@@ -345,12 +345,12 @@ class ErrorTest(unittest.TestCase):
 
     def test_settings_are_checked(self):
         for settings, words in (
-            ({"topology": "rong"}, ["--topology=rong", "did you mean ring"]),
+            ({"topology": "rong"}, ["topology=rong", "did you mean ring"]),
             ({"rounds": None}, ["rounds"]),
             ({"batsh": 3}, ["batsh"]),
-            ({"model": "lenet5"}, ["--model=lenet5", "leave it out"]),
-            ({"clip_norm": 1}, ["--clip-norm=1"]),
-            ({"device": "cuda"}, ["--device=cuda"]),
+            ({"model": "lenet5"}, ["model=lenet5", "leave it out"]),
+            ({"clip_norm": 1}, ["clip_norm=1"]),
+            ({"device": "cuda"}, ["device=cuda"]),
             ({"topology": "ring\0"}, ["topology", "NUL"]),
             ({"batch": [8]}, ["batch=[8]"]),
         ):

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import unittest
 import unittest.mock
+import warnings
 
 import cluster
 
@@ -224,7 +225,7 @@ class OptimizerTest(unittest.TestCase):
         optimizer = gv.Optimizer(sgd(network()), gv.init(), rounds=2)
         with self.assertRaises(gv.UsageError) as caught:
             optimizer.finish()
-        self.assertIn("--rounds=2: the run ends then", str(caught.exception))
+        self.assertIn("rounds=2: the run ends then", str(caught.exception))
 
     def test_goes_on_from_a_checkpoint_with_the_same_bits(self):
         def steps(rank, settings):
@@ -502,9 +503,54 @@ class OptimizerTest(unittest.TestCase):
             with self.subTest(words), self.assertRaises(gv.UsageError) as caught:
                 make()
             self.assertIn(words, str(caught.exception))
+        run = gv.init()
+        with gv.Optimizer(sgd(model), run, model=model), self.assertRaises(gv.UsageError) as caught:
+            gv.Optimizer(sgd(network()), run)
+        self.assertIn("gv.init() again", str(caught.exception))
         model[1].momentum = None
         with self.assertRaises(gv.UsageError):
             gv.Optimizer(sgd(model), gv.init(), model=model, rounds=3)
+
+
+    def test_a_tied_weight_has_one_place(self):
+        tied = torch.nn.Linear(2, 2, bias=False)
+        model = torch.nn.Sequential(tied, torch.nn.Tanh(), tied)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch says that it is there twice
+            inner = torch.optim.SGD([tied.weight, tied.weight], lr=0.1)
+        opt = gv.Optimizer(inner, gv.init(), model=model, rounds=2)
+        self.assertEqual(opt.node.tensors(opt._task.weights).keys(), {"0.weight"})
+        for _ in range(2):
+            opt.zero_grad()
+            model(torch.ones(1, 2)).sum().backward()
+            opt.step()
+        self.assertTrue(opt.over)
+
+    def test_batch_norm_without_the_module_is_warned_of_once(self):
+        model = network()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for settings in ({}, {"model": model}):
+                optimizer = gv.Optimizer(sgd(model), gv.init(), rounds=STEPS, **settings)
+                for batch in batches(0):
+                    optimizer.zero_grad()
+                    optimizer.step(loss=backward(model, batch))
+        said = [str(warning.message) for warning in caught]
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("BatchNorm1d's running statistics stay this node's own", said[0])
+
+    def test_a_program_may_have_several_runs(self):
+        with tempfile.TemporaryDirectory() as out:
+            with cluster.as_processes(2, "two_runs.py", out) as nodes:
+                for rank, node in enumerate(nodes):
+                    said, code = cluster.output(node)
+                    self.assertEqual(code, 0, said)
+                    self.assertIn(f"rank {rank} is done", said)
+            models = {
+                (pathlib.Path(out) / name / "model.safetensors").read_bytes()
+                for name in ("first", "second", "third")
+            }
+        self.assertEqual(len(models), 3)
 
 
 @unittest.skipIf(torch is None, "PyTorch is not installed")

@@ -155,7 +155,8 @@ class WheelTest(unittest.TestCase):
 
     def pack(self, folder, *more):
         packed = subprocess.run([sys.executable, str(ROOT / "tools/wheel"), *more,
-                                 f"--library={LIBRARY}", f"--out={folder}"],
+                                 f"--library={LIBRARY}", f"--program={PROGRAM}",
+                                 f"--out={folder}"],
                                 capture_output=True, text=True, timeout=100)
         self.assertEqual(packed.returncode, 0, packed.stderr)
         return pathlib.Path(packed.stdout.strip())
@@ -176,16 +177,23 @@ class WheelTest(unittest.TestCase):
                     expected = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
                     self.assertEqual(digest, "sha256=" + expected.decode().rstrip("="), path)
                 self.assertEqual({line.split(",")[0] for line in lines}, set(files.namelist()))
-                files.extractall(f"{folder}/site")
+                self.assertIn("grapevine = grapevine.program:main",
+                              files.read(record.replace("RECORD", "entry_points.txt")).decode())
+            # pip keeps what may be executed, as unzip does and zipfile does not.
+            subprocess.run(["unzip", "-q", str(wheel), "-d", f"{folder}/site"], check=True)
             self.assertEqual(version_in(f"{folder}/site"),
                              (ROOT / "VERSION").read_text().strip())
+            said = subprocess.run(
+                [sys.executable, "-c", "from grapevine.program import main; main()", "--version"],
+                env={"PYTHONPATH": f"{folder}/site"}, check=True, capture_output=True, text=True)
+            self.assertIn((ROOT / "VERSION").read_text().strip(), said.stdout)
             self.assert_brings_its_libraries(pathlib.Path(folder).resolve() / "site")
 
     def assert_brings_its_libraries(self, site):
         """Whatever the loader finds is the wheel's, but for what every Linux has."""
         others = list((site / "grapevine.libs").iterdir())
         self.assertTrue(any(path.name.startswith("libgrpc-") for path in others))
-        for library in [site / "grapevine/libgrapevine.so.1", *others]:
+        for library in [site / "grapevine/libgrapevine.so.1", site / "grapevine/bin/grapevine", *others]:
             found = subprocess.run(["ldd", str(library)], check=True, capture_output=True,
                                    text=True).stdout
             self.assertNotIn("not found", found)

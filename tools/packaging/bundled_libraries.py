@@ -1,6 +1,7 @@
-"""A library with those that it needs, so that it runs where they are missing, or are others.
+"""Programs and libraries with the libraries that they need, so that they run where those are
+missing, or are others.
 
-Copies of them lie in a folder beside it, under names of their own, which only it asks for: a
+Copies of them lie in a folder beside, under names of their own, which nobody else asks for: a
 process may have loaded libraries of the usual names for somebody else. Names are made of contents,
 so that two programs that bring the same library along share it.
 """
@@ -61,16 +62,17 @@ def patch(file, names, folder):
     run("patchelf", "--set-rpath", os.path.join("$ORIGIN", folder), str(file))
 
 
-def bundle(library, folder):
-    """Makes the library ask for copies of what it needs, and leaves these in the empty `folder`,
-    which is to lie where it lies now, seen from the library. Returns the licences of what is in it,
-    by the names of their packages."""
-    needed = needed_by(library)
+def bundle(binaries, folder):
+    """Makes these programs and libraries ask for copies of what they need, and leaves the copies in
+    the empty `folder`, which is to lie where it lies now, seen from each. Returns the licences of
+    what is in it, by the names of their packages."""
+    needed = {name: path for binary in binaries for name, path in needed_by(binary).items()}
     names = {name: own_name(name, path) for name, path in needed.items()}
     for name, path in needed.items():
         copy = folder / names[name]
         copy.write_bytes(pathlib.Path(path).read_bytes())
         run("patchelf", "--set-soname", names[name], str(copy))
         patch(copy, names, "")
-    patch(library, names, os.path.relpath(folder, pathlib.Path(library).parent))
+    for binary in binaries:
+        patch(binary, names, os.path.relpath(folder, pathlib.Path(binary).parent))
     return licences(needed.values())

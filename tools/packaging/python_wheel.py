@@ -1,4 +1,5 @@
-"""A wheel of the Python package with the library in it (PEP 427), and with what this needs."""
+"""A wheel of the Python package with the library and the program in it (PEP 427), and with what
+these need."""
 import base64
 import hashlib
 import io
@@ -22,6 +23,12 @@ Requires-Dist: numpy
 Provides-Extra: torch
 Requires-Dist: torch; extra == 'torch'
 """
+# pip makes a command of it, where it puts those of other packages.
+ENTRY_POINTS = """\
+[console_scripts]
+grapevine = grapevine.program:main
+"""
+PROGRAM = "grapevine/bin/grapevine"
 WHEEL = """\
 Wheel-Version: 1.0
 Generator: grapevine
@@ -50,16 +57,23 @@ def platform_tag(bundled):
     return f"manylinux_{major}_{minor}_{platform.machine()}"
 
 
-def libraries(library, scratch, bundled):
+def stripped(binary, path):
+    """A copy there, which may be written, as Bazel's may not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    debian_package.stripped(os.path.abspath(binary), path.parent).rename(path)
+    path.chmod(0o755)
+    return path
+
+
+def binaries(library, program, scratch, bundled):
     """{path in the wheel: bytes}, and the licences of what is not Grapevine's."""
-    package, others = scratch / "grapevine", scratch / "grapevine.libs"
-    package.mkdir()
+    own = {"grapevine/libgrapevine.so.1": library, PROGRAM: program}
+    own = [stripped(binary, scratch / path) for path, binary in own.items()]
+    others = scratch / "grapevine.libs"
     others.mkdir()
-    own = debian_package.stripped(os.path.abspath(library), package)
-    own.chmod(0o644)  # Bazel's may not be written
     licences = bundled_libraries.bundle(own, others) if bundled else {}
-    files = {f"{others.name}/{path.name}": path.read_bytes() for path in sorted(others.iterdir())}
-    return {"grapevine/libgrapevine.so.1": own.read_bytes(), **files}, licences
+    packed = own + sorted(others.iterdir())
+    return {str(path.relative_to(scratch)): path.read_bytes() for path in packed}, licences
 
 
 def files_of(packed, licences, version, tag):
@@ -69,6 +83,7 @@ def files_of(packed, licences, version, tag):
     for package, text in licences.items():
         files[f"{info}/licenses/{package}"] = text
     files[f"{info}/METADATA"] = METADATA.format(version=version).encode()
+    files[f"{info}/entry_points.txt"] = ENTRY_POINTS.encode()
     files[f"{info}/WHEEL"] = WHEEL.format(tag=tag).encode()
     files[f"{info}/LICENSE"] = (SOURCE / "LICENSE").read_bytes()
     record = "".join(record_line(path, data) for path, data in files.items())
@@ -76,16 +91,23 @@ def files_of(packed, licences, version, tag):
     return files
 
 
-def pack(library, scratch, out, bundled=True):
-    """Writes the wheel of a built library into the folder `out`; returns its path. `bundled`: the
-    libraries that it needs are in it."""
+def entry(path):
+    """As pip reads it: what may be executed stays so."""
+    info = zipfile.ZipInfo(path, TIME)
+    info.external_attr = (0o100755 if path == PROGRAM else 0o100644) << 16
+    return info
+
+
+def pack(library, program, scratch, out, bundled=True):
+    """Writes the wheel of a built library and program into the folder `out`; returns its path.
+    `bundled`: the libraries that they need are in it."""
     version = python_version((SOURCE / "VERSION").read_text().strip())
     tag = f"py3-none-{platform_tag(bundled)}"
-    packed, licences = libraries(library, scratch, bundled)
+    packed, licences = binaries(library, program, scratch, bundled)
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as wheel:
         for path, data in files_of(packed, licences, version, tag).items():
-            wheel.writestr(zipfile.ZipInfo(path, TIME), data, zipfile.ZIP_DEFLATED)
+            wheel.writestr(entry(path), data, zipfile.ZIP_DEFLATED)
     out.mkdir(parents=True, exist_ok=True)
     path = out.resolve() / f"grapevine-{version}-{tag}.whl"
     installation.write(path, memory.getvalue(), 0o644)
