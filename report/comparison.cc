@@ -36,11 +36,13 @@ struct ComparedRun {
   RunMetrics outcome;
   std::optional<double> best_accuracy;  // of all evaluations
   std::optional<double> seconds_to_target;
+  std::optional<double> living;  // at the end, where nodes were lost
   std::optional<double> staleness_mean;
   std::optional<double> staleness_max;
 };
 
 std::string Percent(double fraction) { return absl::StrFormat("%.2f %%", 100 * fraction); }
+std::string Count(double value) { return absl::StrFormat("%g", value); }
 std::string ThreeFigures(double value) { return absl::StrFormat("%.3g", value); }
 
 Unit Percents(double) { return {"%", 0.01}; }
@@ -79,6 +81,8 @@ std::vector<Column> Columns(std::optional<double> target) {
       {"consensus", "consensus_distance", "consensus distance",
        [](const ComparedRun& run) { return run.outcome.consensus_distance; }, &ThreeFigures, &Plain,
        false},
+      {"living", "living", "nodes at the end", [](const ComparedRun& run) { return run.living; },
+       &Count, &Plain, true},
       {"staleness", "staleness_mean", "staleness",
        [](const ComparedRun& run) { return run.staleness_mean; }, &ThreeFigures, &Plain, false},
       {"greatest-staleness", "staleness_max", "greatest staleness",
@@ -94,6 +98,7 @@ absl::StatusOr<ComparedRun> Compared(const RecordedRun& run, std::string method,
                        .command = RepeatCommand(run.config),
                        .outcome = Outcome(run, summary)};
   if (summary) {
+    compared.living = summary->living;
     compared.staleness_mean = summary->staleness_mean;
     compared.staleness_max = summary->staleness_max;
   }
@@ -101,6 +106,7 @@ absl::StatusOr<ComparedRun> Compared(const RecordedRun& run, std::string method,
     if (!metrics.test_accuracy) continue;
     compared.best_accuracy = std::max(compared.best_accuracy.value_or(0), *metrics.test_accuracy);
   }
+  if (!summary && !run.metrics.empty()) compared.living = run.metrics.back().living;
   const RunMetrics* const met = target ? FirstToMeet(*target, run.metrics) : nullptr;
   if (met != nullptr) compared.seconds_to_target = met->time_s;
   return compared;
@@ -121,22 +127,31 @@ std::optional<Sample> SampleOfMethod(const Column& column, const ComparedMethod&
   return SampleOf(values);
 }
 
-std::optional<double> ValueOf(const Column& column, const ComparedRun& run) {
-  return column.value(run);
+// What a line is sorted by.
+struct Standing {
+  double share;  // of its runs that have the value
+  double mean;   // theirs; 0 where none has
+};
+
+Standing StandingOf(const Column& column, const ComparedRun& run) {
+  const std::optional<double> value = column.value(run);
+  return {value ? 1.0 : 0.0, value.value_or(0)};
 }
 
-std::optional<double> ValueOf(const Column& column, const ComparedMethod& method) {
+Standing StandingOf(const Column& column, const ComparedMethod& method) {
   const std::optional<Sample> sample = SampleOfMethod(column, method);
-  return sample ? std::optional(sample->mean) : std::nullopt;
+  if (!sample) return {0, 0};
+  return {static_cast<double>(sample->count) / static_cast<double>(method.runs.size()),
+          sample->mean};
 }
 
+// The mean of those that got somewhere says nothing of those that did not.
 template <typename Line>
 void Sort(const Column& column, std::vector<Line>* lines) {
   std::ranges::stable_sort(*lines, [&column](const Line& a, const Line& b) {
-    const std::optional<double> left = ValueOf(column, a);
-    const std::optional<double> right = ValueOf(column, b);
-    if (!left || !right) return left.has_value() && !right.has_value();
-    return column.greatest_first ? *left > *right : *left < *right;
+    const Standing left = StandingOf(column, a), right = StandingOf(column, b);
+    if (left.share != right.share) return left.share > right.share;
+    return column.greatest_first ? left.mean > right.mean : left.mean < right.mean;
   });
 }
 

@@ -32,7 +32,8 @@ std::vector<std::string> ComparisonKeys();
 // repeat the runs follow the table; else they are its last column.
 //
 // Over seeds, a line has the mean and the sample's standard deviation of its runs, of those that
-// have the value ("2 of 3"), and no command; the means are sorted. Of CSV these are three columns:
+// have the value ("2 of 3"), and no command; the means are sorted, those of all runs before those
+// of some. Of CSV these are three columns:
 // the mean, the deviation (empty for one run alone), and how many runs. Errors are kUsage or
 // kInput.
 absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options);

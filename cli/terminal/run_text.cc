@@ -12,6 +12,7 @@
 #include "experiment/core/other_nodes.h"
 #include "experiment/core/run_plan.h"
 #include "experiment/core/setting_checks.h"
+#include "run/records/membership_text.h"
 #include "run/records/metrics.h"
 #include "run/records/run_directory.h"
 #include "run/records/statistics.h"
@@ -66,6 +67,9 @@ std::string Conclusion(const Summary& summary) {
   if (summary.bytes_sent_total) {
     absl::StrAppend(&text, ", ", HumanSize(static_cast<double>(*summary.bytes_sent_total)),
                     " sent");
+  }
+  if (const std::string members = MembershipText(summary); !members.empty()) {
+    absl::StrAppend(&text, "\n", members);
   }
   if (summary.server_links) {
     absl::StrAppend(&text, BusiestLinkText(summary, *summary.server_links));

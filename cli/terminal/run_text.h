@@ -15,7 +15,7 @@
 namespace grapevine {
 
 // "finished after 300 rounds (3 epochs), 12.3 s, 1.05 GB sent", and a line with the accuracies,
-// if any; before them, whether and when a target was met.
+// if any; before them, whether and when a target was met; between them, who was lost.
 std::string Conclusion(const Summary& summary);
 
 // Where the time of a step of real nodes went, on average, which node is the slowest, and who

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/view.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "model/files/safetensors.h"
@@ -38,6 +40,42 @@ std::optional<BatchGrowth> GrowthIn(const Experiment& experiment, const RunPlan&
     growth.batch.push_back(stage.growth * experiment.global_batch());
   }
   return growth.round.size() > 1 ? std::optional(std::move(growth)) : std::nullopt;
+}
+
+std::vector<int64_t> Without(const std::vector<Member>& members,
+                             const std::vector<Member>& others) {
+  std::vector<int64_t> left;
+  std::ranges::set_difference(members, others, std::back_inserter(left));
+  return left;
+}
+
+// The views of a run that all began, and what no view followed: who was lost in its last rounds.
+std::vector<MembershipChange> ChangesIn(std::vector<View> views, Rank workers,
+                                        const std::set<Rank>& lost, Round rounds) {
+  View end{.from = rounds};
+  for (Rank rank = 0; rank < workers; ++rank) {
+    if (!lost.contains(rank)) end.members.push_back(rank);
+  }
+  views.push_back(std::move(end));
+  std::vector<MembershipChange> changes;
+  std::vector<Member> before = FirstView(workers).members;
+  for (const View& view : views) {
+    MembershipChange change{.round = view.from,
+                            .lost = Without(before, view.members),
+                            .joined = Without(view.members, before)};
+    if (!change.lost.empty() || !change.joined.empty()) changes.push_back(std::move(change));
+    before = view.members;
+  }
+  return changes;
+}
+
+void AddMembership(const Experiment& experiment, const RunCourse& course,
+                   const std::set<Rank>& lost, Summary* summary) {
+  std::vector<MembershipChange> changes =
+      ChangesIn(course.views(), experiment.workers(), lost, summary->rounds);
+  if (changes.empty()) return;
+  summary->membership = std::move(changes);
+  summary->living = experiment.config().nodes() - static_cast<int64_t>(lost.size());
 }
 
 }  // namespace
@@ -73,9 +111,10 @@ absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const Share
                           {{"rank", absl::StrCat(rank)}, {"model", experiment.config().model()}});
 }
 
-Summary SummaryOf(const Experiment& experiment, const RunPlan& plan, const RunMetrics& latest,
-                  const std::optional<RunMetrics>& met) {
+Summary SummaryOf(const Experiment& experiment, const RunCourse& course, const std::set<Rank>& lost,
+                  const RunMetrics& latest, const std::optional<RunMetrics>& met) {
   const Config& config = experiment.config();
+  const RunPlan plan = course.plan();
   const RunMetrics& kept = met ? *met : latest;  // of the model in the run's folder
   Summary summary{.nodes = config.nodes(),
                   .workers = experiment.workers(),
@@ -102,6 +141,7 @@ Summary SummaryOf(const Experiment& experiment, const RunPlan& plan, const RunMe
                   .buffer_distance = kept.buffer_distance,
                   .batch_growth = GrowthIn(experiment, plan, latest.round),
                   .target = TargetOf(config, met)};
+  AddMembership(experiment, course, lost, &summary);
   if (experiment.evaluated() == EvaluatedModel::kServersWeights) {
     summary.evaluated = "servers' weights";
   }

@@ -8,13 +8,15 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "algorithm/async_gradients.h"
+#include "base/ids.h"
 #include "experiment/core/experiment.h"
-#include "experiment/core/run_plan.h"
+#include "experiment/core/run_course.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/averaged_model.h"
 #include "model/problem/problem.h"
@@ -36,10 +38,11 @@ absl::Status WriteAveragedModel(const Experiment& experiment, const AveragedMode
 absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const SharedVector& model,
                             const std::string& folder);
 
-// Everything except the clock (wall or simulated time) and the nodes' own accuracies, of a run with
-// this plan. `latest` has the last values, `met` the first that met --target-accuracy, if any did.
-Summary SummaryOf(const Experiment& experiment, const RunPlan& plan, const RunMetrics& latest,
-                  const std::optional<RunMetrics>& met);
+// Everything except the clock (wall or simulated time) and the nodes' own accuracies, of a run that
+// took this course, at whose end these were lost. `latest` has the last values, `met` the first
+// that met --target-accuracy, if any did.
+Summary SummaryOf(const Experiment& experiment, const RunCourse& course, const std::set<Rank>& lost,
+                  const RunMetrics& latest, const std::optional<RunMetrics>& met);
 
 // What one node has done in all, in a run whose nodes share a budget of gradients
 // (algorithm/async_gradients.h) and so differ in it: how many gradients it computed, how long none

@@ -53,6 +53,11 @@ std::optional<View> RunCourse::ViewAfter(uint32_t epoch) const {
   return std::nullopt;
 }
 
+std::vector<View> RunCourse::views() const {
+  MutexLock lock(mutex_);
+  return views_;
+}
+
 Passes RunCourse::PassesIn(Round round) const {
   MutexLock lock(mutex_);
   CHECK_LT(round, settled_) << "the batch of round " << round << " is not settled";

@@ -57,6 +57,9 @@ class RunCourse {
   // The view after that of this epoch, as soon as a node has begun it.
   std::optional<View> ViewAfter(uint32_t epoch) const;
 
+  // Those that were begun, after the first, ascending.
+  std::vector<View> views() const;
+
   // Of rounds that are settled: what a worker's gradient of this round is the mean of.
   Passes PassesIn(Round round) const;
   double LearningRate(Round round) const;

@@ -929,7 +929,7 @@ absl::Status NodeRun::WriteResults() {
 
 absl::Status NodeRun::WriteSummary() {
   const RunMetrics latest = collector_->latest();
-  Summary summary = SummaryOf(*experiment_, course_->plan(), latest, met_);
+  Summary summary = SummaryOf(*experiment_, *course_, collector_->lost(), latest, met_);
   summary.wall_time_s = latest.time_s;
   summary.local_test_accuracy = collector_->local_test_accuracy();
   summary.server_links = collector_->server_links();

@@ -366,6 +366,14 @@ absl::Status SimulatedRun::OnReturn(Rank rank, Round from, Nanoseconds) {
   return absl::OkStatus();
 }
 
+std::set<Rank> SimulatedRun::Lost() const {
+  std::set<Rank> lost;
+  for (Rank rank = 0; rank < experiment_->config().nodes(); ++rank) {
+    if (!simulation_->alive(rank)) lost.insert(rank);
+  }
+  return lost;
+}
+
 std::vector<SharedVector> SimulatedRun::LivingOf(std::span<const SharedVector> models) const {
   std::vector<SharedVector> living;
   for (Rank rank = 0; rank < workers_; ++rank) {
@@ -439,7 +447,7 @@ absl::StatusOr<EvaluationRecord> SimulatedRun::Evaluate(const AveragedModel& ave
 absl::StatusOr<Summary> SimulatedRun::Conclude() {
   const RunMetrics& latest = meter_.latest();
   const std::optional<RunMetrics> met = horizon_.reached() ? std::optional(latest) : std::nullopt;
-  Summary summary = SummaryOf(*experiment_, course_->plan(), latest, met);
+  Summary summary = SummaryOf(*experiment_, *course_, Lost(), latest, met);
   summary.simulated_time_s = latest.time_s;
   if (evaluator_) {
     ASSIGN_OR_RETURN(const std::optional<Spread> local, EvaluateNodes());

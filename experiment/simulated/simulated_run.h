@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -147,6 +148,7 @@ class SimulatedRun final : private SimObserver {
   absl::Status OnCut(const CutTimes& cut, Vec model) override;
   absl::Status OnDeath(Rank rank, Nanoseconds now) override;
   absl::Status OnReturn(Rank rank, Round from, Nanoseconds now) override;
+  std::set<Rank> Lost() const;
   // The models of the workers that are not lost.
   std::vector<SharedVector> LivingOf(std::span<const SharedVector> models) const;
   absl::Status OnMeasured(const MeasuredRound& measured);

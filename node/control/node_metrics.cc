@@ -431,6 +431,11 @@ int64_t MetricsCollector::lost_bytes() const {
   return lost_bytes_;
 }
 
+std::set<Rank> MetricsCollector::lost() const {
+  MutexLock lock(mutex_);
+  return lost_;
+}
+
 Rank MetricsCollector::living() const {
   MutexLock lock(mutex_);
   return Living();

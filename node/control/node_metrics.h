@@ -114,7 +114,8 @@ class MetricsCollector {
 
   // What nodes that are lost have sent, as far as they had said.
   int64_t lost_bytes() const;
-  // Nodes that are not lost.
+  // Who is lost, and how many are not.
+  std::set<Rank> lost() const;
   Rank living() const;
 
   // The last emitted value of each measurement, and the workers' own accuracies.

@@ -2,6 +2,7 @@
 #include "report/target.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -38,6 +39,14 @@ struct Bar {
   BandPoint point;
   std::string note;
 };
+
+// How many of the runs of a curve got there.
+double ShareThatMet(const Curve& curve, double target) {
+  const auto met = std::ranges::count_if(curve.runs, [target](const RecordedRun* run) {
+    return FirstToMeet(target, run->metrics) != nullptr;
+  });
+  return static_cast<double>(met) / static_cast<double>(curve.runs.size());
+}
 
 Bar BarOf(const Curve& curve, const Cost& cost, double target) {
   std::vector<double> values;
@@ -80,7 +89,10 @@ absl::StatusOr<Figure> TargetPage(const PlotRequest& request) {
       })) {
     return NobodyMet(target);
   }
-  const std::vector<Curve> curves = GroupRuns(runs);
+  std::vector<Curve> curves = GroupRuns(runs);
+  // The mean of the seeds that got there says nothing of those that did not.
+  std::ranges::stable_sort(curves, std::greater<>(),
+                           [target](const Curve& curve) { return ShareThatMet(curve, target); });
   Page page{.title =
                 absl::StrCat("to ", TargetName(target), " test accuracy: ", CommonTitle(configs))};
   for (const Curve& curve : curves) page.labels.push_back(curve.label);

@@ -7,8 +7,9 @@
 //   {"kind": "chart", "title", "labels", "colours", "panels": [{"name", "bars", "x", "y",
 //    "curves"}]}                  one panel is shown at a time; a point is [x, low, mean, high]
 //   {"kind": "shares", "title", "unit", "parts", "rows": [{"name", "values"}]}
-//   {"kind": "graph", "title", "directed", "nodes": [{"distance"}], "edges": [{"from", "to",
-//    "waited_s", "slow"}]}
+//   {"kind": "graph", "title", "directed", "nodes": [{"distance", "lost"}], "edges": [{"from",
+//   "to",
+//    "waited_s", "slow"}]}    lost: the round from which on the node was not there
 //   {"kind": "matrix", "title", "rows", "columns", "unit", "values"}
 //
 // Pure functions, safe from any thread.

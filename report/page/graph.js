@@ -48,7 +48,8 @@ class Graph {
     const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
     const [dx, dy] = [((to.x - from.x) / length) * this.dot, ((to.y - from.y) / length) * this.dot];
     const width = 1.2 + (this.worst > 0 ? (4.8 * edge.waited_s) / this.worst : 0);
-    return svg('line', { class: edge.slow ? 'edge slow' : 'edge', 'stroke-width': width, x1: from.x + dx, y1: from.y + dy,
+    const gone = [edge.from, edge.to].some((rank) => Number.isFinite(this.block.nodes[rank].lost));
+    return svg('line', { class: `edge${edge.slow ? ' slow' : ''}${gone ? ' lost' : ''}`, 'stroke-width': width, x1: from.x + dx, y1: from.y + dy,
       x2: to.x - dx, y2: to.y - dy, 'marker-end': this.block.directed ? 'url(#arrow)' : null });
   }
 
@@ -56,7 +57,7 @@ class Graph {
     const { x, y } = this.place(rank);
     const size = Math.min(12, 1.15 * this.dot);
     const heat = this.coloured ? 0.08 + 0.52 * this.heat(node.distance) : 0;
-    return svg('g', { class: 'node' },
+    return svg('g', { class: Number.isFinite(node.lost) ? 'node lost' : 'node' },
       svg('circle', { class: 'ground', cx: x, cy: y, r: this.dot }),
       svg('circle', { class: 'heat', cx: x, cy: y, r: this.dot, 'fill-opacity': heat }),
       svg('text', { x, y: y + size / 3, 'font-size': size, 'text-anchor': 'middle' }, String(rank)));
@@ -68,11 +69,20 @@ class Graph {
       parts.push(html('p', { class: 'scale' }, `|x − mean|² of each node’s last model: ${shortNumber(this.least)} `,
         html('span', { class: 'ramp', 'aria-hidden': 'true' }), ` ${shortNumber(this.greatest)}`));
     }
+    if (this.lost().length > 0) {
+      parts.push(html('p', { class: 'scale' }, `dashed: lost, and not there at the end: ${this.lost().join(', ')}`));
+    }
     if (this.block.edges.some((edge) => edge.slow)) {
       parts.push(html('p', { class: 'scale' }, html('span', { class: 'slow-sample', 'aria-hidden': 'true' }),
         ' the wider an edge, the longer nodes waited for it; coloured: at least half as long as for the worst'));
     }
     return parts;
+  }
+
+  // "rank 3 (from round 52 on)", of every node that is lost.
+  lost() {
+    return this.block.nodes.flatMap((node, rank) =>
+      (Number.isFinite(node.lost) ? [`rank ${rank} (from round ${node.lost} on)`] : []));
   }
 
   edgesAt(rank) {
@@ -91,14 +101,16 @@ class Graph {
   summary() {
     const slow = this.block.edges.filter((edge) => edge.slow).map((edge) => this.edgeName(edge));
     return `${this.block.title}, ${this.block.nodes.length} nodes, ${this.block.edges.length} edges` +
-      (slow.length > 0 ? `; slow: ${slow.join(', ')}` : '');
+      (slow.length > 0 ? `; slow: ${slow.join(', ')}` : '') +
+      (this.lost().length > 0 ? `; lost: ${this.lost().join(', ')}` : '');
   }
 
   show(rank) {
     this.dots?.forEach((dot, i) => dot.classList.toggle('chosen', i === rank));
     if (rank < 0) return '';
-    const { distance } = this.block.nodes[rank];
-    const far = Number.isFinite(distance) ? `, ${shortNumber(distance)} from the mean` : '';
+    const { distance, lost } = this.block.nodes[rank];
+    const gone = Number.isFinite(lost) ? `, lost from round ${lost} on` : '';
+    const far = Number.isFinite(distance) ? `, ${shortNumber(distance)} from the mean` : gone;
     return `rank ${rank}${far}; edges: ${this.edgesAt(rank).map((edge) => this.edgeText(edge)).join(', ')}`;
   }
 
@@ -116,7 +128,7 @@ class Graph {
     const tables = [];
     if (this.coloured) {
       tables.push(tableOf('Distance of each node from the mean', ['rank', '|x − mean|²'],
-        this.block.nodes.map((node, rank) => [String(rank), shortNumber(node.distance)])));
+        this.block.nodes.map((node, rank) => [String(rank), Number.isFinite(node.lost) ? 'lost' : shortNumber(node.distance)])));
     }
     tables.push(tableOf('Edges', ['edge', 'waited (s)', 'slow'], this.block.edges.map((edge) =>
       [this.edgeName(edge), shortNumber(edge.waited_s), edge.slow ? 'yes' : ''])));

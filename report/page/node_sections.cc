@@ -1,6 +1,7 @@
 // Sections about the nodes of one run: the graph, waiting, time.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -82,20 +83,46 @@ PageBlock EdgeBlocks(const Topology& graph, const std::optional<Waits>& waits) {
   return blocks;
 }
 
-absl::StatusOr<std::vector<double>> DistancesOf(const RecordedRun& run) {
-  std::vector<std::string> models;
-  models.reserve(static_cast<size_t>(run.config.nodes()));
-  for (Rank rank = 0; rank < run.config.nodes(); ++rank) {
-    models.push_back(ModelPath(NodeDirectory(run.path, rank)));
+// Nodes that were not there at the end, and the round from which on they were not, as far as the
+// run's summary says.
+std::map<Rank, Round> LostFrom(const RecordedRun& run) {
+  std::map<Rank, Round> lost;
+  const absl::StatusOr<Summary> summary = ReadSummary(run.path);
+  if (!summary.ok() || !summary->membership) return lost;
+  for (const MembershipChange& change : *summary->membership) {
+    for (const int64_t rank : change.joined) lost.erase(static_cast<Rank>(rank));
+    for (const int64_t rank : change.lost) lost[static_cast<Rank>(rank)] = change.round;
   }
-  return ModelDistances(models);
+  return lost;
 }
 
-PageBlock NodeBlocks(const RecordedRun& run, const absl::StatusOr<std::vector<double>>& distances) {
-  PageBlock blocks = PageBlock::array();
+// By rank; of those who are not lost.
+absl::StatusOr<std::map<Rank, double>> DistancesOf(const RecordedRun& run,
+                                                   const std::map<Rank, Round>& lost) {
+  std::vector<Rank> ranks;
+  std::vector<std::string> models;
   for (Rank rank = 0; rank < run.config.nodes(); ++rank) {
+    if (lost.contains(rank)) continue;
+    ranks.push_back(rank);
+    models.push_back(ModelPath(NodeDirectory(run.path, rank)));
+  }
+  if (models.empty()) return InputError("no node was there at the end");
+  ASSIGN_OR_RETURN(const std::vector<double> distances, ModelDistances(models));
+  std::map<Rank, double> by_rank;
+  for (size_t i = 0; i < ranks.size(); ++i) by_rank[ranks[i]] = distances[i];
+  return by_rank;
+}
+
+PageBlock NodeBlocks(Rank nodes, const absl::StatusOr<std::map<Rank, double>>& distances,
+                     const std::map<Rank, Round>& lost) {
+  PageBlock blocks = PageBlock::array();
+  for (Rank rank = 0; rank < nodes; ++rank) {
     PageBlock node = PageBlock::object();
-    if (distances.ok()) node["distance"] = SixDigits((*distances)[static_cast<size_t>(rank)]);
+    if (const auto found = lost.find(rank); found != lost.end()) {
+      node["lost"] = found->second;
+    } else if (distances.ok()) {
+      node["distance"] = SixDigits(distances->at(rank));
+    }
     blocks.push_back(std::move(node));
   }
   return blocks;
@@ -198,13 +225,14 @@ absl::StatusOr<PageBlocks> GraphBlocks(const RecordedRun& run) {
   }
   ASSIGN_OR_RETURN(const auto graph,
                    MakeTopology(config.topology(), config.nodes(), config.seed()));
-  const absl::StatusOr<std::vector<double>> distances = DistancesOf(run);
+  const std::map<Rank, Round> lost = LostFrom(run);
+  const absl::StatusOr<std::map<Rank, double>> distances = DistancesOf(run, lost);
   const absl::StatusOr<Waits> waits = ReadWaits(run);
   PageBlocks blocks = {
       {{"kind", "graph"},
        {"title", absl::StrCat("The graph: ", graph->name())},
        {"directed", graph->directed()},
-       {"nodes", NodeBlocks(run, distances)},
+       {"nodes", NodeBlocks(config.nodes(), distances, lost)},
        {"edges", EdgeBlocks(*graph, waits.ok() ? std::optional(*waits) : std::nullopt)}}};
   if (graph->period() == 0) {
     blocks.push_back(TextBlock(absl::StrCat("The edges change at random: those of the first ",

@@ -10,6 +10,8 @@
 #include "report/page/block.h"
 #include "report/page/sections.h"
 #include "report/run_reader.h"
+#include "run/records/membership_text.h"
+#include "run/records/run_directory.h"
 
 namespace grapevine {
 namespace {
@@ -76,7 +78,10 @@ PageBlock SectionsOf(const RecordedRun& run) {
 
 // Of a run that failed or still goes on there is no summary.
 std::string StateOf(const RecordedRun& run) {
-  return IsFinishedRun(run.path) ? "finished" : "not finished: it is still running, or it failed";
+  if (!IsFinishedRun(run.path)) return "not finished: it is still running, or it failed";
+  const absl::StatusOr<Summary> summary = ReadSummary(run.path);
+  const std::string members = summary.ok() ? MembershipText(*summary) : "";
+  return members.empty() ? "finished" : absl::StrCat("finished, ", members);
 }
 
 PageBlock RunsOnPage(const std::vector<RecordedRun>& runs) {

@@ -70,6 +70,7 @@ constexpr char kIdle[] = "idle_s";
 constexpr char kSteps[] = "steps";
 constexpr char kSlowestNode[] = "slowest_node";
 constexpr char kLongestWaits[] = "longest_waits";
+constexpr char kMembership[] = "membership";
 constexpr char kBatchGrowth[] = "batch_growth";
 constexpr char kServerLinks[] = "server_links";
 constexpr char kTarget[] = "target";
@@ -96,6 +97,12 @@ constexpr auto kPeerWaitMembers = [](auto& record, auto&& visit) {
   visit("rank", record.rank);
   visit("peer", record.peer);
   visit("seconds", record.seconds);
+};
+
+constexpr auto kMembershipMembers = [](auto& record, auto&& visit) {
+  visit("round", record.round);
+  visit("lost", record.lost);
+  visit("joined", record.joined);
 };
 
 constexpr auto kBatchGrowthMembers = [](auto& record, auto&& visit) {
@@ -132,6 +139,7 @@ constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
   visit("bytes_sent_total", record.bytes_sent_total);
   visit("evaluation_bytes_sent_total", record.evaluation_bytes_sent_total);
   visit("samples_per_s", record.samples_per_s);
+  visit("living", record.living);
   visit("train_loss", record.train_loss);
   visit("gradient_variance", record.gradient_variance);
   visit("gradient_square", record.gradient_square);
@@ -286,6 +294,9 @@ std::string ToJsonText(const Summary& summary) {
   if (summary.server_links) {
     json[kServerLinks] = ToJson(*summary.server_links, kServerLinksMembers);
   }
+  if (summary.membership) {
+    json[kMembership] = ListToJson(*summary.membership, kMembershipMembers);
+  }
   if (summary.batch_growth) {
     json[kBatchGrowth] = ToJson(*summary.batch_growth, kBatchGrowthMembers);
   }
@@ -304,6 +315,7 @@ absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
   status.Update(ReadMember(json, kSlowestNode, kSlowestNodeMembers, &summary.slowest_node));
   status.Update(ReadList(json, kLongestWaits, kPeerWaitMembers, &summary.longest_waits));
   status.Update(ReadMember(json, kServerLinks, kServerLinksMembers, &summary.server_links));
+  status.Update(ReadList(json, kMembership, kMembershipMembers, &summary.membership));
   status.Update(ReadMember(json, kBatchGrowth, kBatchGrowthMembers, &summary.batch_growth));
   status.Update(ReadMember(json, kTarget, kTargetMembers, &summary.target));
   RETURN_IF_ERROR(status);

@@ -201,6 +201,14 @@ struct PeerWait {
   double seconds = 0;
 };
 
+// Who was in the run: from this round on it was without the lost (those who died, fell silent or
+// left), and with those who came in.
+struct MembershipChange {
+  int64_t round = 0;
+  std::vector<int64_t> lost;    // ranks, ascending
+  std::vector<int64_t> joined;  // likewise
+};
+
 // If a target was met, the model that is kept, its losses, accuracies and consensus distance are
 // those of the evaluation that met it.
 struct Summary {
@@ -255,6 +263,9 @@ struct Summary {
   static constexpr size_t kMostLongestWaits = 10;
   std::optional<std::vector<PeerWait>> longest_waits;
 
+  // Nodes that were there at the end, and how they became so many; absent where nobody was lost.
+  std::optional<int64_t> living;
+  std::optional<std::vector<MembershipChange>> membership;
   std::optional<BatchGrowth> batch_growth;  // absent where it did not grow
   std::optional<ServerLinks> server_links;  // absent where no node is a server
   std::optional<TargetAccuracy> target;

@@ -45,6 +45,21 @@ TEST(OpeningTest, SaysTheGlobalBatchAndWhichRateFollowsFromIt) {
                         "(10 epochs)\n"));
 }
 
+TEST(ConclusionTest, SaysWhoWasLost) {
+  Summary summary{.nodes = 8};
+  EXPECT_THAT(Conclusion(summary), Not(HasSubstr("at the end")));
+  summary.living = 7;
+  summary.membership.emplace();
+  summary.membership->push_back({.round = 52, .lost = {3}, .joined = {}});
+  EXPECT_THAT(Conclusion(summary),
+              HasSubstr("\n7 of 8 nodes at the end: without rank 3 from round 52 on"));
+  for (int round = 60; round < 70; ++round) {
+    summary.membership->push_back({.round = round, .lost = {1}, .joined = {3}});
+  }
+  EXPECT_THAT(Conclusion(summary), HasSubstr("; without rank 1 and with rank 3 from round 64 on; "
+                                             "5 more changes"));
+}
+
 TEST(ConclusionTest, NamesTheServerWhoseLinkCarriedTheMost) {
   Summary summary{.workers = 4, .simulated_time_s = 2};
   EXPECT_THAT(Conclusion(summary), Not(HasSubstr("server")));

@@ -30,6 +30,7 @@ using ::testing::Each;
 using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::Lt;
+using ::testing::UnorderedElementsAre;
 using Settings = std::map<std::string, std::string>;
 
 struct MortalResult {
@@ -66,6 +67,16 @@ MortalResult RunMortals(Settings settings, const std::string& folder) {
   return result;
 }
 
+// Over the whole run, whether they came back or not.
+std::vector<int64_t> LostIn(const Summary& summary) {
+  std::vector<int64_t> lost;
+  if (!summary.membership) return lost;
+  for (const MembershipChange& change : *summary.membership) {
+    lost.insert(lost.end(), change.lost.begin(), change.lost.end());
+  }
+  return lost;
+}
+
 std::string NodeModel(const std::string& run, Rank rank) {
   return run + "/node-" + std::to_string(rank) + "/model.safetensors";
 }
@@ -94,6 +105,9 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoDie) {
   EXPECT_EQ(result.living.front(), 8);
   EXPECT_EQ(result.living.back(), 5);
   EXPECT_EQ(result.summary->rounds, 80);
+  EXPECT_EQ(result.summary->living, 5);
+  EXPECT_THAT(LostIn(*result.summary), UnorderedElementsAre(0, 3, 5));
+  EXPECT_FALSE(whole.summary->membership.has_value());
   EXPECT_TRUE(std::ranges::is_sorted(result.bytes)) << "what the lost have sent was sent";
   EXPECT_LT(result.bytes.back(), whole.bytes.back());
   EXPECT_LT(*result.summary->evaluation_bytes_sent_total,
@@ -115,6 +129,8 @@ TEST(ShrinkingRuns, GrowAgainWhenTheDeadComeBack) {
   EXPECT_EQ(result.living.front(), 8);
   EXPECT_LT(*std::ranges::min_element(result.living), 8);
   EXPECT_EQ(result.living.back(), 8);
+  EXPECT_EQ(result.summary->living, 8);
+  EXPECT_THAT(LostIn(*result.summary), UnorderedElementsAre(0, 3));
   EXPECT_TRUE(std::ranges::is_sorted(result.bytes));
   for (Rank rank = 0; rank < 8; ++rank) {
     EXPECT_TRUE(std::filesystem::exists(NodeModel(run, rank))) << rank;

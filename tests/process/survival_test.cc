@@ -25,6 +25,7 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 std::vector<std::string> Mortals(const std::string& algorithm, const std::string& out) {
   return {"train",
@@ -60,6 +61,12 @@ TEST_P(Survival, TheOthersTrainToTheEnd) {
                                 HasSubstr("; 2 of 4 nodes go on")));
   const auto summary = SummaryOf(folder.File("run"));
   const auto expected = SummaryOf(folder.File("whole"));
+  EXPECT_EQ(summary.at("living"), 2);
+  std::vector<int> lost;
+  for (const nlohmann::json& change : summary.at("membership")) {
+    for (const int rank : change.at("lost")) lost.push_back(rank);
+  }
+  EXPECT_THAT(lost, UnorderedElementsAre(1, 2));
   EXPECT_EQ(summary.at("rounds"), 120);
   const double accuracy = summary.at("test_accuracy"), undisturbed = expected.at("test_accuracy");
   // Without rounds, how far 120 small steps lead depends on how old gradients were.

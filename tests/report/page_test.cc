@@ -212,6 +212,23 @@ TEST(PageTest, NodesAreColouredByTheirModels) {
   EXPECT_EQ(graph["nodes"], Json::parse(R"([{"distance":1.0},{"distance":1.0}])"));
 }
 
+TEST(PageTest, SaysWhoWasLostAndDrawsThemSo) {
+  const std::string folder = FreshFolder();
+  WriteRun(folder, "nodes: 3", kMetrics);
+  WriteModel(folder + "/node-0", {1, 2}, 5);
+  WriteModel(folder + "/node-2", {3, 2}, 9);
+  Summary summary{.nodes = 3, .living = 2};
+  summary.membership = {{.round = 5, .lost = {1, 2}, .joined = {}},
+                        {.round = 9, .lost = {}, .joined = {2}}};
+  WriteText(folder + "/summary.json", ToJsonText(summary));
+  const Json data = DataOf({folder});
+  EXPECT_EQ(data["runs"][0]["state"],
+            "finished, 2 of 3 nodes at the end: without ranks 1, 2 from round 5 on; with rank 2 "
+            "from round 9 on");
+  const Json graph = BlockOf(RunSectionOf(data, "graph"), "graph");
+  EXPECT_EQ(graph["nodes"], Json::parse(R"([{"distance":1.0},{"lost":5},{"distance":1.0}])"));
+}
+
 TEST(ModelDistancesTest, AreFromTheMeanOfTheParameters) {
   const std::string folder = FreshFolder();
   WriteModel(folder + "/a", {0, 0}, 1);

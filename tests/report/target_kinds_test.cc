@@ -64,6 +64,16 @@ TEST_F(TargetKindsTest, ComparesWhatMethodsNeed) {
             "\"torus, dpsgd\",,epoch,,,,never\n");
 }
 
+TEST_F(TargetKindsTest, PutsThoseFirstThatGotThereWithEverySeed) {
+  Write("a", "topology: \"ring\" target_accuracy: 0.9", 10, 0.9);
+  Write("b", "topology: \"ring\" seed: 2 target_accuracy: 0.9", 20, 0.8);
+  Write("c", "topology: \"torus\" target_accuracy: 0.9", 40, 0.9);
+  EXPECT_THAT(Numbers(),
+              ::testing::StartsWith("curve,,y,value,note\n\"torus, dpsgd\",,time (s),40,40.0 s\n"
+                                    "\"ring, dpsgd (2 seeds)\",,time (s),10,"
+                                    "10.0 s (1 of 2)\n"));
+}
+
 TEST_F(TargetKindsTest, NamesWhatIsMissing) {
   Write("a", "", 10, 0.9);
   for (const char* kind : {"target", "winner-target"}) {

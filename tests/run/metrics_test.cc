@@ -220,6 +220,22 @@ TEST(Summary, ReadsBackWhereTheTimeOfAStepWent) {
   EXPECT_EQ(read->slowest_node->steps.gradient_s, 1.5);
 }
 
+TEST(Summary, ReadsBackWhoWasLostAndWhoCameIn) {
+  Summary summary;
+  EXPECT_THAT(ToJsonText(summary), Not(HasSubstr("membership")));
+  summary.living = 6;
+  summary.membership = {{.round = 52, .lost = {3, 5}, .joined = {}},
+                        {.round = 90, .lost = {1}, .joined = {3}}};
+  const auto read = SummaryFromJson(ToJsonText(summary));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->living, 6);
+  ASSERT_EQ(read->membership->size(), 2u);
+  EXPECT_EQ(read->membership->at(0).round, 52);
+  EXPECT_THAT(read->membership->at(0).lost, ElementsAre(3, 5));
+  EXPECT_THAT(read->membership->at(1).lost, ElementsAre(1));
+  EXPECT_THAT(read->membership->at(1).joined, ElementsAre(3));
+}
+
 TEST(Summary, ReadsBackWhoWaitedLongest) {
   Summary summary;
   EXPECT_THAT(ToJsonText(summary), Not(HasSubstr("longest_waits")));
