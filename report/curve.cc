@@ -76,6 +76,17 @@ std::vector<std::string> DifferingSettings(Configs configs, const std::set<std::
   return names;
 }
 
+// How many seeds each method has, where all have as many; else 0.
+size_t SeedsOfEach(Configs configs) {
+  std::map<std::string, std::set<uint64_t>> seeds;
+  const std::vector<std::string> labels = CurveLabels(configs);
+  for (size_t i = 0; i < configs.size(); ++i) seeds[labels[i]].insert(configs[i]->seed());
+  const size_t each = seeds.begin()->second.size();
+  const bool alike = std::ranges::all_of(
+      seeds, [each](const auto& method) { return method.second.size() == each; });
+  return alike ? each : 0;
+}
+
 std::string WithCount(const Curve& curve) {
   const size_t count = curve.runs.size();
   if (count == 1) return curve.label;
@@ -147,6 +158,7 @@ std::vector<Curve> GroupRuns(std::span<const RecordedRun> runs) {
     if (curve == curves.end()) curve = curves.insert(curves.end(), {labels[i], {}});
     curve->runs.push_back(&runs[i]);
   }
+  if (SeedsOfEach(ConfigsOf(runs)) > 1) return curves;  // the title says it
   for (Curve& curve : curves) curve.label = WithCount(curve);
   return curves;
 }
@@ -199,6 +211,9 @@ std::string CommonTitle(Configs configs) {
   } else {
     add("compute", absl::StrCat("gradient ", config.compute()));
     add("network", absl::StrCat("network ", config.network()));
+  }
+  if (const size_t seeds = SeedsOfEach(configs); seeds > 1) {
+    parts.push_back(absl::StrCat(seeds, " seeds"));
   }
   std::string title = absl::StrJoin(parts, ", ");
   // "lenet5, on mnist" -> "lenet5 on mnist"

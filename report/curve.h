@@ -43,7 +43,7 @@ std::vector<std::string> CurveLabels(std::span<const Config* const> configs,
 
 // Runs that differ only in the seed, or in a graph that plays no part.
 struct Curve {
-  std::string label;  // "ring, dpsgd, lr=0.1 (3 seeds)"
+  std::string label;  // "ring, dpsgd, lr=0.1"; "... (3 seeds)", where others have not as many
   std::vector<const RecordedRun*> runs;
 };
 
@@ -53,7 +53,8 @@ std::vector<Curve> GroupRuns(std::span<const RecordedRun> runs);
 // By their places: the simulated ones, if there are real ones, too.
 std::set<size_t> SimulatedBesideReal(const std::vector<Curve>& curves);
 
-// What all have in common: "lenet5 on mnist, 8 nodes, batch 32, lr 0.05".
+// What all have in common: "lenet5 on mnist, 8 nodes, batch 32, lr 0.05", and "3 seeds", if every
+// curve has so many.
 std::string CommonTitle(std::span<const Config* const> configs);
 
 // Pointers to the runs' configurations, in their order.

@@ -280,22 +280,34 @@ std::string BarElement(const Panel& panel, const std::string& data, size_t curve
   return element;
 }
 
-// More bars of a panel than this are narrower than what is written above them, which stands
-// upright.
-constexpr size_t kWideBars = 6;
+// So much is written above a bar; where that is narrower, it stands upright.
+constexpr size_t kLettersOfANote = 9;
 
-std::string NotePlacement(const Panel& panel) {
-  const bool upright =
-      panel.bars &&
-      panel.curves.size() * std::max<size_t>(1, panel.x.named_tics.size()) > kWideBars;
+std::string PlaceOverBar(const Panel& panel, const PageLayout& layout) {
+  const size_t bars = panel.curves.size() * std::max<size_t>(1, panel.x.named_tics.size());
+  const bool upright = bars * kLettersOfANote > LettersOf(62, layout);
   return upright ? "rotate by 90 left offset character 0,0.4" : "center offset character 0,0.7";
+}
+
+// Above what no other curve is over at that place, below what none is under, else beside it. Of
+// equals the first is over the others.
+std::string PlaceAtPoint(const Panel& panel, size_t curve, const BandPoint& point) {
+  bool over = false, under = false;  // others
+  for (size_t other = 0; other < panel.curves.size(); ++other) {
+    const auto there = std::ranges::find(panel.curves[other], point.x, &BandPoint::x);
+    if (other == curve || there == panel.curves[other].end()) continue;
+    const bool higher = there->mean > point.mean || (there->mean == point.mean && other < curve);
+    (higher ? over : under) = true;
+  }
+  if (!over) return "center offset character 0,0.7";
+  return under ? "left offset character 0.8,0" : "center offset character 0,-0.7";
 }
 
 // A label, unlike a curve, is drawn outside of its axes too.
 bool IsInside(double value, const Axis& axis) { return axis.low <= value && value <= axis.high; }
 
-// What is written above a curve's points.
-std::string Notes(const Panel& panel, size_t curve) {
+// What is written at a curve's points.
+std::string Notes(const Panel& panel, const PageLayout& layout, size_t curve) {
   if (curve >= panel.notes.size()) return "";
   const Band& band = panel.curves[curve];
   std::string script;
@@ -307,7 +319,8 @@ std::string Notes(const Panel& panel, size_t curve) {
         &script, "set label %s at first %.8g,%.8g %s noenhanced font ',8' textcolor '%s' front\n",
         GnuplotQuoted(panel.notes[curve][i]),
         band[i].x / panel.x.unit + (panel.bars ? BarOffset(panel, curve) : 0), height,
-        NotePlacement(panel), panel.bars ? "#303030" : CurveColour(curve));
+        panel.bars ? PlaceOverBar(panel, layout) : PlaceAtPoint(panel, curve, band[i]),
+        panel.bars ? "#303030" : CurveColour(curve));
   }
   return script;
 }
@@ -412,7 +425,7 @@ std::string DrawPanel(const Page& page, const PageLayout& layout, size_t index) 
   std::string lines;
   bool noted_point = false;
   for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
-    const std::string notes = Notes(panel, curve);
+    const std::string notes = Notes(panel, layout, curve);
     noted_point = noted_point || !notes.empty();
     absl::StrAppend(&script, notes);
     const Band points = Drawable(panel.curves[curve], panel.x, panel.y);

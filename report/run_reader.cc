@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -19,6 +20,7 @@
 #include "run/config/config_field.h"
 #include "run/config/config_file.h"
 #include "run/records/run_directory.h"
+#include "run/records/sweep_directory.h"
 #include "system/file.h"
 
 namespace grapevine {
@@ -159,6 +161,23 @@ absl::StatusOr<std::vector<NodeMetrics>> ReadNode(const RecordedRun& run, int ra
   return ReadLines(path, &NodeMetricsFromJson);
 }
 
+namespace {
+
+// Whoever gave the lists has put first what comes first.
+std::vector<std::string> InOrderOfTheSweep(std::vector<std::string> runs,
+                                           const std::string& folder) {
+  const std::vector<std::string> labels = CellLabels(folder);
+  std::map<std::string, size_t> places;
+  for (const std::string& label : labels) places.emplace(label, places.size());
+  std::ranges::stable_sort(runs, {}, [&](const std::string& run) {
+    const auto place = places.find(fs::path(run).filename().string());
+    return place == places.end() ? places.size() : place->second;
+  });
+  return runs;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return InputError(absl::StrCat(path, " does not exist"));
@@ -175,8 +194,8 @@ absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
     return InputError(absl::StrCat(
         path, " is not a run directory and has none in it (there is no config.textproto)"));
   }
-  std::sort(runs.begin(), runs.end());
-  return runs;
+  std::ranges::sort(runs);
+  return InOrderOfTheSweep(std::move(runs), path);
 }
 
 bool IsFinishedRun(const std::string& path) {

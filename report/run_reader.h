@@ -34,8 +34,8 @@ inline constexpr int kMostNodeFiles = 10'000;
 // The lines of one node's own metrics; none if it left none here. Errors as ReadRun's.
 absl::StatusOr<std::vector<NodeMetrics>> ReadNode(const RecordedRun& run, int rank);
 
-// `path` itself if it is a run directory, else the run directories in it, by name (the cells of a
-// sweep). kInput if there are none.
+// `path` itself if it is a run directory, else the run directories in it: the cells of a sweep in
+// the order of its lists, others by name. kInput if there are none.
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path);
 
 // Every run in `paths` (run directories, or folders of them). Those in folders that have no

@@ -41,7 +41,7 @@ class LiveData {
  private:
   void Make() {
     const Clock::time_point begin = Clock::now();
-    data_ = PageData({.runs = {run_directory_}});
+    data_ = PageData({.runs = {run_directory_}, .live = true});
     const Clock::time_point end = Clock::now();
     good_until_ = end + std::max(kFresh, kShare * (end - begin));
   }

@@ -36,9 +36,9 @@ absl::StatusOr<Page> SpeedUpPage(std::span<const SweptCell> cells) {
               .reference_name = "ideal"};
   std::set<double> ups;
   for (const double count : counts) ups.insert(count / fewest);
-  panel.y = AxisOfValues(absl::StrCat("gradients per second (the fastest with ", fewest,
-                                      fewest == 1 ? " node = 1)" : " nodes = 1)"),
-                         ups);
+  panel.y = AxisOfValues(
+      absl::StrCat("speed-up over the fastest with ", fewest, fewest == 1 ? " node" : " nodes"),
+      ups);
   for (const Band& curve : panel.curves) {
     for (const BandPoint& point : curve) panel.y.low = std::min(panel.y.low, point.low / 1.1);
   }

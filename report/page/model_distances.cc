@@ -35,9 +35,9 @@ absl::StatusOr<std::vector<Safetensors>> OpenAll(const std::vector<std::string>&
 }
 
 // The tensor of this name in each of the models.
-absl::StatusOr<std::vector<const Tensor*>> TensorsOf(const std::vector<std::string>& paths,
-                                                     const std::vector<Safetensors>& models,
-                                                     const std::string& name) {
+absl::StatusOr<std::vector<const Tensor*>> TensorsNamed(const std::vector<std::string>& paths,
+                                                        const std::vector<Safetensors>& models,
+                                                        const std::string& name) {
   std::vector<const Tensor*> tensors;
   for (size_t i = 0; i < models.size(); ++i) {
     const auto found = models[i].tensors().find(name);
@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<double>> ModelDistances(const std::vector<std::string
   std::vector<double> distances(models.size());
   for (const auto& [name, tensor] : models.front().tensors()) {
     if (tensor.dtype != "F32" || IsBuffer(name)) continue;
-    ASSIGN_OR_RETURN(const std::vector<const Tensor*> tensors, TensorsOf(paths, models, name));
+    ASSIGN_OR_RETURN(const std::vector<const Tensor*> tensors, TensorsNamed(paths, models, name));
     AddDistances(tensors, &distances);
   }
   return distances;

@@ -76,25 +76,36 @@ PageBlock SectionsOf(const RecordedRun& run) {
                            SectionOnPage("settings", "Configuration", SettingsBlocks(run))});
 }
 
+void LeaveOutWhatIsMissing(PageBlock* sections) {
+  PageBlock shown = PageBlock::array();
+  for (PageBlock& section : *sections) {
+    if (!section.contains("missing")) shown.push_back(std::move(section));
+  }
+  *sections = std::move(shown);
+}
+
 // Of a run that failed or still goes on there is no summary.
-std::string StateOf(const RecordedRun& run) {
-  if (!IsFinishedRun(run.path)) return "not finished: it is still running, or it failed";
+std::string StateOf(const RecordedRun& run, bool live) {
+  if (!IsFinishedRun(run.path)) {
+    return live ? "under way" : "not finished: it is still running, or it failed";
+  }
   const absl::StatusOr<Summary> summary = ReadSummary(run.path);
   const std::string members = summary.ok() ? MembershipText(*summary) : "";
   return members.empty() ? "finished" : absl::StrCat("finished, ", members);
 }
 
-PageBlock RunsOnPage(const std::vector<RecordedRun>& runs) {
+PageBlock RunsOnPage(const std::vector<RecordedRun>& runs, bool live) {
   const std::vector<std::string> labels = CurveLabels(ConfigsOf(runs));
   PageBlock shown = PageBlock::array();
   for (size_t i = 0; i < runs.size(); ++i) {
     shown.push_back(
         {{"path", runs[i].path},
          {"label", labels[i]},
-         {"state", StateOf(runs[i])},
+         {"state", StateOf(runs[i], live)},
          {"simulated", IsSimulated(runs[i].config)},
          {"program", absl::StrCat(runs[i].config.version(), " (", runs[i].config.revision(), ")")},
          {"sections", SectionsOf(runs[i])}});
+    if (live) LeaveOutWhatIsMissing(&shown.back()["sections"]);
   }
   return shown;
 }
@@ -129,10 +140,16 @@ std::string TitleOf(const std::vector<RecordedRun>& runs) {
 
 absl::StatusOr<std::string> PageData(const PageOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<RecordedRun> runs, ReadRuns(options.runs));
+  PageBlock sections = SectionsOfAll(runs, options.target);
+  if (options.live) {
+    LeaveOutWhatIsMissing(&sections);
+    sections.insert(sections.begin(),
+                    SectionOnPage("progress", "Progress", ProgressBlocks(runs.front())));
+  }
   return Escaped({{"title", options.title.empty() ? TitleOf(runs) : options.title},
                   {"curves", CurvesOnPage(runs)},
-                  {"sections", SectionsOfAll(runs, options.target)},
-                  {"runs", RunsOnPage(runs)}});
+                  {"sections", std::move(sections)},
+                  {"runs", RunsOnPage(runs, options.live)}});
 }
 
 absl::StatusOr<std::string> PageOfRuns(const PageOptions& options) {

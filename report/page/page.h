@@ -19,6 +19,9 @@ struct PageOptions {
   std::vector<std::string> runs;  // run directories, or folders of them
   std::string title;              // empty: what the runs have in common
   std::string target;             // an accuracy; empty: the runs' own
+  // For who follows a run: how far it is comes first, and what there is nothing to show of yet is
+  // left out without a word.
+  bool live = false;
 };
 
 // What the page shows, as JSON in ASCII without <, > and &. A section that lacks something says

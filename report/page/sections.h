@@ -29,6 +29,8 @@ absl::StatusOr<PageBlocks> PredictionBlocks(const std::vector<RecordedRun>& runs
 
 // Of one run.
 
+// How far it is, how much longer it takes, and how far each node is: of one that goes on.
+absl::StatusOr<PageBlocks> ProgressBlocks(const RecordedRun& run);
 // The graph: nodes coloured by their distance from the mean, slow edges marked.
 absl::StatusOr<PageBlocks> GraphBlocks(const RecordedRun& run);
 // Who waited for whom.

@@ -86,11 +86,15 @@ absl::Status AnotherSweep(const std::string& path, const std::string& earlier,
                                   "); choose another --out, or replace it with --overwrite"));
 }
 
+// The cells of the sweep in that folder.
+absl::StatusOr<std::vector<SweepCell>> CellsIn(const std::string& sweep) {
+  const std::string marker = EarlierMarkerText(sweep);
+  return ResolveSweep({.flags = ListsIn(marker), .file = MarkerPath(sweep), .text = marker});
+}
+
 // The folders of the cells that are there. A link leads to what is not the sweep's.
 absl::StatusOr<std::vector<std::string>> EarlierCells(const std::string& sweep) {
-  const std::string path = MarkerPath(sweep);
-  const std::string marker = EarlierMarkerText(sweep);
-  const auto cells = ResolveSweep({.flags = ListsIn(marker), .file = path, .text = marker});
+  const auto cells = CellsIn(sweep);
   if (!cells.ok()) {
     return OutputError(absl::StrCat(
         "cannot tell which folders are the earlier sweep's: ", cells.status().message(),
@@ -210,6 +214,15 @@ absl::StatusOr<LockedFolder> CreateSweepDirectory(const std::vector<SweepCell>& 
                                                         : PrepareDefaultOut(now));
   RETURN_IF_ERROR(WriteOutputFile(MarkerPath(sweep.path), MarkerText(cells)));
   return sweep;
+}
+
+std::vector<std::string> CellLabels(const std::string& sweep) {
+  std::vector<std::string> labels;
+  if (EarlierMarkerText(sweep).empty()) return labels;
+  const auto cells = CellsIn(sweep);
+  if (!cells.ok()) return labels;
+  for (const SweepCell& cell : *cells) labels.push_back(cell.label);
+  return labels;
 }
 
 std::string SweepCsvPath(const std::string& sweep) { return absl::StrCat(sweep, "/sweep.csv"); }

@@ -37,6 +37,10 @@ absl::Status CheckSweepDirectory(const std::vector<SweepCell>& cells);
 absl::StatusOr<LockedFolder> CreateSweepDirectory(const std::vector<SweepCell>& cells,
                                                   absl::Time now);
 
+// The labels of the cells of the sweep in this folder, in the order of its lists; none if it holds
+// no sweep, or one of which that cannot be told.
+std::vector<std::string> CellLabels(const std::string& sweep);
+
 std::string SweepCsvPath(const std::string& sweep);
 absl::Status WriteSweepTables(const std::string& sweep, const std::string& csv,
                               const std::string& text);

@@ -65,7 +65,13 @@ TEST(GroupRuns, CountsSeedsNotTheGraphsOnWhichTheyRan) {
       runs.back().config.set_algorithm("allreduce");
     }
   }
-  EXPECT_EQ(GroupRuns(runs)[0].label, "allreduce (3 seeds)");
+  EXPECT_EQ(GroupRuns(runs)[0].label, "allreduce");
+  EXPECT_EQ(CommonTitle(ConfigsOf(runs)),
+            "lenet5 on synthetic, split iid, 4 nodes, batch 32, lr 0.05, 3 seeds");
+  runs.push_back(RunWith("ring", 1));
+  EXPECT_EQ(GroupRuns(runs)[0].label, "allreduce (3 seeds)") << "another curve has one alone";
+  EXPECT_EQ(CommonTitle(ConfigsOf(runs)),
+            "lenet5 on synthetic, split iid, 4 nodes, batch 32, lr 0.05");
 }
 
 TEST(GroupRuns, TellsSimulatedRunsFromRealOnes) {

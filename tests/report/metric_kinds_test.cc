@@ -105,8 +105,8 @@ TEST_F(MetricKindsTest, DivideTheNormsOfWeightsByThoseOfGradients) {
   WriteRun(folder_ + "/unmeasured", "nodes: 2 seed: 2", kLine);
   EXPECT_EQ(*Numbers("norms"),
             "panel,curve,epoch,norm of weights / norm of gradient\n"
-            "\"ring, dpsgd (2 seeds)\",b.weight,2,3\n"
-            "\"ring, dpsgd (2 seeds)\",a.weight,2,0.25\n");
+            "\"ring, dpsgd\",b.weight,2,3\n"
+            "\"ring, dpsgd\",a.weight,2,0.25\n");
 }
 
 // A gradient of 0 has no place on a logarithmic axis, nor has its ratio.

@@ -229,6 +229,27 @@ TEST(PageTest, SaysWhoWasLostAndDrawsThemSo) {
   EXPECT_EQ(graph["nodes"], Json::parse(R"([{"distance":1.0},{"lost":5},{"distance":1.0}])"));
 }
 
+TEST(PageTest, OfARunThatGoesOnSaysHowFarItIs) {
+  const std::string folder = FreshFolder();
+  WriteRun(folder, "nodes: 3 rounds: 8", kMetrics);
+  WriteText(folder + "/node-0/metrics.jsonl",
+            "{\"round\":2,\"epoch\":1,\"time_s\":2,\"train_loss\":1.5,\"samples_per_s\":250}\n");
+  WriteText(folder + "/node-2/metrics.jsonl",
+            "{\"round\":1,\"epoch\":0.5,\"time_s\":1,\"train_loss\":2.5}\n");
+  const auto data = PageData({.runs = {folder}, .live = true});
+  ASSERT_TRUE(data.ok()) << data.status();
+  const Json page = testing::JsonOf(*data);
+  EXPECT_EQ(page["runs"][0]["state"], "under way");
+  const Json& progress = page["sections"][0];
+  EXPECT_EQ(progress["id"], "progress");
+  EXPECT_EQ(progress["blocks"][0]["rows"][0],
+            Json::parse(R"(["2 of 8","1","25.0 %","2.00 s","about 6.00 s","1.5","75.00 %",
+                            "3 of 3"])"));
+  EXPECT_EQ(progress["blocks"][1]["rows"],
+            Json::parse(R"([["2","1","1.00 s","2.5",""],["0","2","2.00 s","1.5","250"]])"));
+  for (const Json& section : page["sections"]) EXPECT_FALSE(section.contains("missing")) << section;
+}
+
 TEST(ModelDistancesTest, AreFromTheMeanOfTheParameters) {
   const std::string folder = FreshFolder();
   WriteModel(folder + "/a", {0, 0}, 1);

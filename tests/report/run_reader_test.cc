@@ -102,6 +102,22 @@ TEST(FindRuns, FindsTheCellsOfASweep) {
   EXPECT_THAT(*FindRuns(sweep + "/a"), ElementsAre(sweep + "/a"));
 }
 
+TEST(FindRuns, HasTheCellsOfASweepInTheOrderOfItsLists) {
+  const std::string sweep = FreshFolder();
+  WriteText(sweep + "/sweep.textproto", "# --topology=ring,complete\n# --seed=2,1\nnodes: 8\n");
+  for (const char* cell : {"topology=complete_seed=1", "topology=complete_seed=2",
+                           "topology=ring_seed=1", "topology=ring_seed=2", "another"}) {
+    WriteRun(sweep + "/" + cell, "", kReadLine);
+  }
+  const auto found = FindRuns(sweep);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_THAT(*found, ElementsAre(sweep + "/topology=ring_seed=2", sweep + "/topology=ring_seed=1",
+                                  sweep + "/topology=complete_seed=2",
+                                  sweep + "/topology=complete_seed=1", sweep + "/another"));
+  WriteText(sweep + "/sweep.textproto", "# --topology=ring,ring\n");
+  EXPECT_EQ(FindRuns(sweep)->front(), sweep + "/another") << "by name where that is no sweep's";
+}
+
 TEST(FindRuns, NamesWhatIsNoRun) {
   const std::string folder = FreshFolder();
   WriteText(folder + "/file", "");
