@@ -57,14 +57,15 @@ PageBlock ProgressOf(const RecordedRun& run) {
   const std::optional<double> done = ShareDone(config, latest);
   const int64_t living = latest.living.value_or(config.nodes());
   return TableBlock(
-      "The run so far", {{"rounds", "epochs", "done", "elapsed", "remaining", "samples/s", "training loss",
-            "test accuracy", "nodes"},
-           {{OfRounds(config, latest), OfEpochs(config, latest),
-             done ? absl::StrFormat("%.1f %%", 100 * *done) : "", HumanDuration(latest.time_s),
-             done ? Remaining(*done, latest.time_s) : "", Short(outcome.samples_per_s),
-             Short(outcome.train_loss),
-             outcome.test_accuracy ? absl::StrFormat("%.2f %%", 100 * *outcome.test_accuracy) : "",
-             absl::StrCat(living, " of ", config.nodes())}}});
+      "The run so far",
+      {{"rounds", "epochs", "done", "elapsed", "remaining", "samples/s", "training loss",
+        "test accuracy", "nodes"},
+       {{OfRounds(config, latest), OfEpochs(config, latest),
+         done ? absl::StrFormat("%.1f %%", 100 * *done) : "", HumanDuration(latest.time_s),
+         done ? Remaining(*done, latest.time_s) : "", Short(outcome.samples_per_s),
+         Short(outcome.train_loss),
+         outcome.test_accuracy ? absl::StrFormat("%.2f %%", 100 * *outcome.test_accuracy) : "",
+         absl::StrCat(living, " of ", config.nodes())}}});
 }
 
 // What a node has said last.

@@ -22,14 +22,14 @@
 
 namespace grapevine {
 
-inline constexpr int64_t kTorchBatch = 8;
-
 struct TorchCase {
   std::string name;  // in torch_networks.py
   std::string spec;
   ImageShape image;
   // For an element of the gradient, relative to the largest one of its tensor.
   double tolerance = 1e-4;
+  int64_t batch = 8;
+  uint64_t seed = 3;  // of the batch
 };
 
 // For the training loss; for the evaluation loss, a sum over a batch, relative to 1 + loss.
