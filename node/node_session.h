@@ -230,7 +230,8 @@ class NodeSession {
   absl::Status TellAtOnce(control::Report report);
   // The run has ended for this node; the first call counts.
   void End(const absl::Status& how);
-  // Likewise; the caller sees to what cannot be told.
+  // Tells rank 0, if the run goes on; the caller sees to what cannot be told. From any thread, also
+  // one that outlives Run. Never waits.
   absl::Status TellIfItRuns(control::Report report);
   absl::Status Tell(control::Report last);
   absl::Status SayDone();

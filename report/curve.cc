@@ -76,10 +76,9 @@ std::vector<std::string> DifferingSettings(Configs configs, const std::set<std::
   return names;
 }
 
-// How many seeds each method has, where all have as many; else 0.
-size_t SeedsOfEach(Configs configs) {
+// How many seeds each label has, where all have as many; else 0.
+size_t SeedsOfEach(Configs configs, const std::vector<std::string>& labels) {
   std::map<std::string, std::set<uint64_t>> seeds;
-  const std::vector<std::string> labels = CurveLabels(configs);
   for (size_t i = 0; i < configs.size(); ++i) seeds[labels[i]].insert(configs[i]->seed());
   const size_t each = seeds.begin()->second.size();
   const bool alike = std::ranges::all_of(
@@ -158,7 +157,7 @@ std::vector<Curve> GroupRuns(std::span<const RecordedRun> runs) {
     if (curve == curves.end()) curve = curves.insert(curves.end(), {labels[i], {}});
     curve->runs.push_back(&runs[i]);
   }
-  if (SeedsOfEach(ConfigsOf(runs)) > 1) return curves;  // the title says it
+  if (SeedsOfEach(ConfigsOf(runs), labels) > 1) return curves;  // the title says it
   for (Curve& curve : curves) curve.label = WithCount(curve);
   return curves;
 }
@@ -212,7 +211,7 @@ std::string CommonTitle(Configs configs) {
     add("compute", absl::StrCat("gradient ", config.compute()));
     add("network", absl::StrCat("network ", config.network()));
   }
-  if (const size_t seeds = SeedsOfEach(configs); seeds > 1) {
+  if (const size_t seeds = SeedsOfEach(configs, CurveLabels(configs)); seeds > 1) {
     parts.push_back(absl::StrCat(seeds, " seeds"));
   }
   std::string title = absl::StrJoin(parts, ", ");

@@ -54,12 +54,14 @@ class Optimizer(torch.optim.Optimizer):
         )
         run.joined(self.node)
         self._kept = ProgramState(self.node)
+        self._statistics = _UnaveragedStatistics()
         self._task = None
         self._steps = 0
         self._begin()
         if self._task is not None:  # a server's run is over by now
             self._go_on(self._kept.load(self._steps))
-        self._statistics = _UnaveragedStatistics(model)
+            if model is None:
+                self._statistics.look_for(self._replica)
 
     # What PyTorch's schedulers and users reach for is the wrapped one's.
     @property
@@ -201,23 +203,27 @@ class Optimizer(torch.optim.Optimizer):
 
     def _end(self):
         self._task = None
+        self._statistics.end()
         if self.node.model.size > 0:  # a server has none
             self._replica.read(torch.from_numpy(self.node.model))
 
 
 class _UnaveragedStatistics:
-    """Says once that a program without model= has batch norms, whose statistics nobody averages."""
+    """Says once, in the first step of a program without model=, that it has batch norms, whose
+    statistics nobody averages."""
 
-    def __init__(self, model):
+    def __init__(self):
         self._hook = None
-        if model is None:
-            register = torch.nn.modules.module.register_module_forward_pre_hook
-            self._hook = register(self._look)
 
-    def _look(self, module, inputs):
+    def look_for(self, replica):
+        """For batch norms whose weights are in this replica: others are another optimizer's."""
+        register = torch.nn.modules.module.register_module_forward_pre_hook
+        self._hook = register(lambda module, _: self._look(module, replica))
+
+    def _look(self, module, replica):
         if not isinstance(module, torch.nn.modules.batchnorm._NormBase):
             return
-        if module.training and module.track_running_stats:
+        if module.training and module.track_running_stats and replica.has(module.weight):
             self.end()
             warnings.warn(
                 f"{type(module).__name__}'s running statistics stay this node's own, while its "
@@ -251,6 +257,9 @@ class _Replica:
         self.parameters = {seat.name: seat.place.cpu().numpy() for seat in parameters}
         self.buffers = {seat.name: seat.place.cpu().numpy() for seat in buffers}
         self._statistics = sum(seat.place.numel() for seat in buffers)
+
+    def has(self, tensor):
+        return any(seat.find() is tensor for seat in self._seats)
 
     def read(self, flat):
         """From the run's vector."""

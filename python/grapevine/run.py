@@ -63,7 +63,7 @@ def _next_port(address, count):
     environment says it in another way."""
     port = os.environ.get("GRAPEVINE_MASTER_PORT") or os.environ.get("MASTER_PORT")
     elsewhere = {"GRAPEVINE_COORDINATOR", "GRAPEVINE_HOSTS", "GRAPEVINE_HOSTFILE"} & os.environ.keys()
-    if elsewhere or (port or "0").strip("0123456789") or address.count(":") == 1 or "]:" in address:
+    if elsewhere or not (port or "0").isdigit() or address.count(":") == 1 or "]:" in address:
         return None
     return int(port or _DEFAULT_PORT) + count
 

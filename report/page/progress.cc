@@ -26,7 +26,8 @@ std::string Short(const std::optional<double>& value) {
   return value ? absl::StrFormat("%.4g", *value) : "";
 }
 
-// Of the whole run, by its rounds or else its epochs; nothing for one whose programs end it.
+// The part of the run that is done, by its rounds or else its epochs; unknown where programs end
+// it.
 std::optional<double> ShareDone(const Config& config, const RunMetrics& latest) {
   if (config.rounds() == kOpenEndedRounds) return std::nullopt;
   const double done = config.has_rounds() ? static_cast<double>(latest.round) / config.rounds()
@@ -74,7 +75,7 @@ struct NodeStanding {
   NodeMetrics last;
 };
 
-// Of those nodes whose files are here, who is farthest behind first.
+// The last lines of the nodes whose files are here; who is farthest behind comes first.
 absl::StatusOr<std::vector<NodeStanding>> ReadStandings(const RecordedRun& run) {
   std::vector<NodeStanding> nodes;
   for (Rank rank = 0; rank < std::min(run.config.nodes(), kMostNodeFiles); ++rank) {

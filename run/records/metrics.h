@@ -206,7 +206,7 @@ struct PeerWait {
 struct MembershipChange {
   int64_t round = 0;
   std::vector<int64_t> lost;    // ranks, ascending
-  std::vector<int64_t> joined;  // likewise
+  std::vector<int64_t> joined;  // ranks, ascending
 };
 
 // If a target was met, the model that is kept, its losses, accuracies and consensus distance are

@@ -530,8 +530,12 @@ class OptimizerTest(unittest.TestCase):
         model = network()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            others = network(2)
             for settings in ({}, {"model": model}):
                 optimizer = gv.Optimizer(sgd(model), gv.init(), rounds=STEPS, **settings)
+                before = len(caught)
+                others(next(batches(0))[0])  # another optimizer's, or nobody's
+                self.assertEqual(len(caught), before)
                 for batch in batches(0):
                     optimizer.zero_grad()
                     optimizer.step(loss=backward(model, batch))
