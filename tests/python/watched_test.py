@@ -119,20 +119,21 @@ class WatchedTest(unittest.TestCase):
         kept = self.folder / "run.html"
         subprocess.run([GRAPEVINE, "report", "run", "-o", str(kept)],
                        cwd=self.folder, check=True, timeout=cluster.DEADLINE_S)
-        for page in (f"http://127.0.0.1:{self.page}/", kept.as_uri()):
+        for page, state in ((f"http://127.0.0.1:{self.page}/", "under way"),
+                            (kept.as_uri(), "not finished")):
             with self.subTest(page):
-                self.look_at(page, tab)
+                self.look_at(page, state, tab)
         # Both look at one run, which goes on all the while.
         self.assertIsNone(run.poll())
         self.assertEqual(self.asked('up{job="grapevine"}'), [1] * NODES)
 
-    def look_at(self, page, tab):
+    def look_at(self, page, state, tab):
         asked = len(tab.requests)
         tab.open(page)
         self.assertTrue(tab.becomes("document.querySelector('#graph circle.ground')"))
         self.assertGreaterEqual(tab.value("document.querySelectorAll('#learning .curve').length"), 1)
         self.assertEqual(tab.value("document.querySelectorAll('#graph circle.ground').length"), NODES)
-        self.assertRegex(tab.value("document.body.textContent"), r"Real, not finished: .* Grapevine \d")
+        self.assertRegex(tab.value("document.body.textContent"), rf"Real, {state}[.:] .*Grapevine \d")
         self.assertEqual(tab.complaints, [])
         self.assertTrue(all(request.startswith(page) for request in tab.requests[asked:]), tab.requests)
         if "TEST_UNDECLARED_OUTPUTS_DIR" in os.environ:
