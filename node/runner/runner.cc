@@ -346,13 +346,16 @@ absl::Status Runner::On(const Mailbox::CutDue& cut) {
 
 // At once, whatever is held back: that may wait for those who are lost.
 absl::Status Runner::On(const grapevine::Prepare& prepare) {
-  return algorithm_->On(prepare, *this);
+  if (!budget_is_used_up()) return algorithm_->On(prepare, *this);
+  observer_->OnPromise(prepare.ballot, -1);  // it begins none
+  return absl::OkStatus();
 }
 
 absl::Status Runner::On(const Mailbox::ViewAgreed& agreed) {
   views_.push_back(agreed);
   const View& view = *agreed.view;
   LeaveOutOthersThan(view);
+  if (budget_is_used_up()) return absl::OkStatus();
   // Who takes leave has to do with the same nodes as before, as have all where nobody is lost.
   const Rank before = views_.size() > 1 ? views_.rbegin()[1].view->size() : options_.nodes;
   const bool same = view.size() == before;

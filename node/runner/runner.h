@@ -275,6 +275,9 @@ class Runner final : public TransportSink, private Host {
   void Grant(std::optional<Round> leave);
   // Whether the algorithm has leave for all that the run has.
   bool MayEnd() const { return limit_final_ && leave_.granted() == limit_; }
+  // All nodes rest then, and no view after it has anything to do; to give way to one may need a
+  // neighbour that is done and gone.
+  bool budget_is_used_up() const { return options_.shares_budget && limit_final_; }
   // At the end alone: on a device a model takes its time.
   absl::Status FetchModel();
   // This node's model, without a view, is due to be averaged with those of all members then.

@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "algorithm/membership/resilient_algorithm.h"
 #include "random/keyed_random.h"
 #include "tests/node/runner/fleet.h"
+#include "tests/node/runner/silent_transport.h"
 
 namespace grapevine::testing {
 namespace {
@@ -117,6 +122,72 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values("ps:async:servers=2", "ps:async:servers=2:staleness=0"),
                        ::testing::Values(FleetOptions::Memory::kHost,
                                          FleetOptions::Memory::kEmulatedDevice)));
+
+class Promises final : public RunObserver {
+ public:
+  absl::Status OnRound(const RoundReport&, const BoundaryModel&) override {
+    return absl::OkStatus();
+  }
+  void OnAverage(AveragedModel) override {}
+  void OnPromise(uint32_t ballot, Round round) override { made.emplace_back(ballot, round); }
+
+  std::vector<std::pair<uint32_t, Round>> made;
+};
+
+// A worker beside one server, which gathers that server's weights and has no budget left to use up.
+class WorkerAtTheEnd : public ::testing::Test {
+ protected:
+  WorkerAtTheEnd() {
+    EXPECT_TRUE(runner_.BeginRun(&transport_, [](float*) { return absl::OkStatus(); }).ok());
+    runner_.Cut(1);
+    runner_.SetLimit(0, true);
+    EXPECT_TRUE(runner_.HandleMail().ok());
+    EXPECT_FALSE(runner_.finished()) << "the weights have not come";
+  }
+  ~WorkerAtTheEnd() override { runner_.EndRun(); }
+
+  static std::unique_ptr<Algorithm> NewAlgorithm() {
+    const auto instance = [](const View& view, Rank rank) {
+      return MakeAlgorithm("ps:async", {.rank = rank,
+                                        .mixing = *MakeMixing("metropolis",
+                                                              *MakeTopology("ring", 2, 1)),
+                                        .learning_rate = [](Round) { return 0.1; }});
+    };
+    return *ResilientAlgorithm::Make({.self = 0, .first = FirstView(2), .make = instance});
+  }
+
+  static ReplicaLayout OneTensor() {
+    ReplicaLayout layout;
+    layout.AddParameter("x", {kParameters});
+    return layout;
+  }
+
+  SilentTransport transport_;
+  Promises promises_;
+  const std::unique_ptr<Optimizer> optimizer_ = *MakeOptimizer("sgd", {});
+  FunctionObjective objective_{0, OneTensor(), Quadratic(1, 1, 11)};
+  Runner runner_{{.workers = 1,
+                  .nodes = 2,
+                  .evaluated = EvaluatedModel::kServersWeights,
+                  .rounds = 1,
+                  .shares_budget = true,
+                  .evaluate = [](Round) { return true; },
+                  .changes_views = true},
+                 NewAlgorithm(),
+                 &objective_,
+                 &objective_.layout(),
+                 optimizer_.get(),
+                 &promises_};
+};
+
+// Its server may be done and gone: a farewell would never arrive.
+TEST_F(WorkerAtTheEnd, GivesWayToNoViewAnyMore) {
+  runner_.Prepare(1);
+  runner_.ChangeView({.epoch = 1, .from = 0, .members = {0, 1}, .ballot = 1}, std::nullopt);
+  ASSERT_TRUE(runner_.HandleMail().ok());
+  EXPECT_THAT(promises_.made, ::testing::ElementsAre(std::pair(1u, Round{-1})));
+  EXPECT_EQ(transport_.sent, 0);
+}
 
 }  // namespace
 }  // namespace grapevine::testing
