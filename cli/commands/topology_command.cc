@@ -32,7 +32,7 @@ namespace {
 std::string Number(double value) { return absl::StrFormat("%.6g", value); }
 
 std::string Rounds(double rounds) {
-  return std::isinf(rounds) ? "never" : absl::StrFormat("%.0f", std::ceil(rounds - 1e-9));
+  return std::isinf(rounds) ? "never" : absl::StrFormat("%.0f", rounds);
 }
 
 // Lanczos bounds rho from below, within its residual.
@@ -102,8 +102,8 @@ std::string WhyNever(const TopologySummary& summary) {
 
 std::string Pace(const TopologySummary& summary) {
   if (summary.exact) {
-    return absl::StrCat("gone after ", Rounds(summary.rounds_to_tenth),
-                        summary.rounds_to_tenth == 1 ? " round" : " rounds", " (exact average)");
+    return absl::StrCat("gone after ", summary.period, summary.period == 1 ? " round" : " rounds",
+                        " (exact average)");
   }
   if (std::isinf(summary.rounds_to_tenth))
     return absl::StrCat("never vanishes: ", WhyNever(summary));
@@ -178,7 +178,7 @@ std::string TopologyTable(const std::vector<TopologySummary>& summaries) {
                                summary.period == 0 ? "endless" : absl::StrCat(summary.period),
                                Number(summary.shrink), Number(1 - summary.shrink),
                                Rounds(summary.rounds_to_tenth),
-                               Rounds(std::ceil(summary.rounds_to_tenth) * summary.degree_max)));
+                               Rounds(summary.rounds_to_tenth * summary.degree_max)));
   }
   absl::StrAppend(
       &text,

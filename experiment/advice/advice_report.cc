@@ -88,7 +88,7 @@ std::string Recommendation(const Advice& advice) {
         &text,
         "  chosen over %s, at most %g %% faster (%s), which mixes in %.0f rounds, not %.0f\n",
         fastest.candidate.name(), 100 * kTolerance, HumanDuration(fastest.seconds),
-        std::ceil(fastest.rounds_to_mix), std::ceil(chosen.rounds_to_mix));
+        fastest.rounds_to_mix, chosen.rounds_to_mix);
   }
   return text;
 }
@@ -120,7 +120,7 @@ std::string Table(const ClusterAdvice& advice) {
     absl::StrAppendFormat(
         &text, "%-*s  %9s  %7.2f\u00d7  %7.3f  %13.0f  %s\n", static_cast<int>(width),
         result.candidate.name(), HumanDuration(result.seconds), result.seconds / fastest,
-        result.gap, std::ceil(result.rounds_to_mix), HumanSize(static_cast<double>(result.memory)));
+        result.gap, result.rounds_to_mix, HumanSize(static_cast<double>(result.memory)));
   }
   for (const auto& [candidate, why] : advice.left_out) {
     absl::StrAppend(&text, candidate.name(), ": not possible (", std::string(why.message()), ")\n");

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "absl/strings/str_cat.h"
+
 namespace grapevine {
 namespace {
 
@@ -312,11 +314,47 @@ TEST(SpectrumTest, AHundredThousandNodes) {
   }
 }
 
-TEST(SpectrumTest, RoundsToTenth) {
-  EXPECT_EQ(RoundsToTenth(0), 1);
-  EXPECT_NEAR(RoundsToTenth(0.1), 1, 1e-12);
-  EXPECT_NEAR(RoundsToTenth(std::sqrt(0.1)), 2, 1e-12);
-  EXPECT_TRUE(std::isinf(RoundsToTenth(1)));
+// What the rounds before it, from round 0 on, leave of the disagreement that they shrink least.
+double Left(const Mixing& mixing, Round rounds) {
+  const Rank n = mixing.topology().size();
+  Eigen::MatrixXd product = Eigen::MatrixXd::Identity(n, n) - Eigen::MatrixXd::Constant(n, n, 1.0 / n);
+  for (Round round = 0; round < rounds; ++round) product = RoundMatrix(mixing, round) * product;
+  return Eigen::JacobiSVD<Eigen::MatrixXd>(product).singularValues()(0);
+}
+
+TEST(SpectrumTest, RoundsToTenthAreTheFirstThatLeaveNoMore) {
+  for (const char* topology : {"ring", "exponential", "one-peer-exponential", "star", "hypercube", "torus",
+                               "complete"}) {
+    for (const Rank n : {2, 4, 7, 8, 15, 16}) {
+      if (!MakeTopology(topology, n, 1).ok()) continue;
+      for (const char* weights : {"metropolis", "lazy"}) {
+        SCOPED_TRACE(absl::StrCat(topology, " of ", n, ", ", weights));
+        const auto mixing = Make(topology, n, weights);
+        const auto summary = Summarize(*mixing, 0);
+        ASSERT_TRUE(summary.ok()) << summary.status();
+        if (std::isinf(summary->rounds_to_tenth)) continue;
+        const auto rounds = static_cast<Round>(summary->rounds_to_tenth);
+        constexpr double kRounding = 1e-9;
+        EXPECT_LE(Left(*mixing, rounds), 0.1 + kRounding) << rounds;
+        EXPECT_GT(Left(*mixing, rounds - 1), 0.1 - kRounding) << rounds;
+      }
+    }
+  }
+}
+
+TEST(SpectrumTest, RoundsToTenthOfTheOnePeerExponentialGraph) {
+  const auto rounds = [](Rank n, const std::string& mixing) {
+    return Summarize(*Make("one-peer-exponential", n, mixing), 0)->rounds_to_tenth;
+  };
+  EXPECT_EQ(rounds(1, "metropolis"), 0);
+  EXPECT_EQ(rounds(8, "metropolis"), 3);
+  EXPECT_EQ(rounds(7, "metropolis"), 5) << "0.1126 is left after 4";
+  for (const Rank n : {30, 64}) {
+    const auto lazy = Make("one-peer-exponential", n, "lazy");
+    const auto first = static_cast<Round>(rounds(n, "lazy"));
+    EXPECT_LE(Left(*lazy, first), 0.1 + 1e-9) << n;
+    EXPECT_GT(Left(*lazy, first - 1), 0.1) << n;
+  }
 }
 
 }  // namespace

@@ -48,23 +48,64 @@ std::optional<Round> OfPowers(const Matrix& deviation, double share, Round most)
   return static_cast<Round>(rounds);
 }
 
+// Modulus by modulus: what is left in the direction of each eigenvector.
+std::optional<Round> OfEigenvalues(const Mixing& mixing, double share, Round most, Round beyond) {
+  const Round period = mixing.topology().period();
+  const auto shrink = [&](Round round, std::vector<double>* left) {
+    for (size_t k = 0; k < left->size(); ++k) {
+      (*left)[k] *= std::abs(*mixing.Eigenvalue(static_cast<Rank>(k + 1), round));
+    }
+  };
+  std::vector<double> left(mixing.topology().size() - 1, 1.0);
+  for (Round round = 0; beyond > 0 && round < period; ++round) shrink(round, &left);
+  for (double& modulus : left) modulus = std::pow(modulus, static_cast<double>(beyond));
+  for (Round done = beyond * period + 1; done <= most; ++done) {
+    shrink((done - 1) % period, &left);
+    if (std::ranges::max(left) <= share + kRounding) return done;
+  }
+  return std::nullopt;
+}
+
+// By squares; 1 multiplies by nothing.
+Matrix Power(Matrix base, Round exponent) {
+  Matrix power = Matrix::Identity(base.rows(), base.cols());
+  for (; exponent > 0; exponent /= 2) {
+    if (exponent % 2 == 1) power = base * power;
+    if (exponent > 1) base = base * base;
+  }
+  return power;
+}
+
+// W 11'/n is 11'/n and the other way around: a product of deviations is that of the product.
+std::optional<Round> OfProducts(const std::vector<Matrix>& deviations, double share, Round most,
+                                Round beyond) {
+  Matrix product = Matrix::Identity(deviations.front().rows(), deviations.front().cols());
+  if (beyond > 0) {
+    for (const Matrix& deviation : deviations) product = deviation * product;
+    product = Power(product, beyond);
+  }
+  const auto period = static_cast<Round>(deviations.size());
+  for (Round done = beyond * period + 1; done <= most; ++done) {
+    product = deviations[(done - 1) % period] * product;
+    if (NormIsWithin(product, share + kRounding)) return done;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-std::optional<Round> RoundsToConsensus(const Mixing& mixing, double share, Round most) {
+std::optional<Round> RoundsToConsensus(const Mixing& mixing, double share, Round most,
+                                       Round beyond) {
   const Rank n = mixing.topology().size();
+  if (n == 1) return 0;
+  if (mixing.Eigenvalue(0, 0)) return OfEigenvalues(mixing, share, most, beyond);
   const Matrix mean = Matrix::Constant(n, n, 1.0 / n);
   std::vector<Matrix> rounds;
   for (Round round = 0; round < mixing.topology().period(); ++round) {
     rounds.push_back(MatrixOf(mixing, round) - mean);
   }
   if (rounds.size() == 1 && mixing.symmetric()) return OfPowers(rounds.front(), share, most);
-  // W 11'/n is 11'/n and the other way around: the product of deviations is that of the product.
-  Matrix product = rounds.front();
-  for (Round done = 1; done <= most; ++done) {
-    if (NormIsWithin(product, share + kRounding)) return done;
-    product = rounds[done % rounds.size()] * product;
-  }
-  return std::nullopt;
+  return OfProducts(rounds, share, most, beyond);
 }
 
 }  // namespace grapevine

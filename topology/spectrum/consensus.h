@@ -15,8 +15,12 @@ namespace grapevine {
 // spectral norm: the nodes' disagreement, the norm of all replicas' distances to their mean, is
 // then at most this share of what it was. For a fixed symmetric W that is rho^r <= share. None if
 // more than `most` rounds are needed. The weights are doubly stochastic and have a period; `share`
-// is in (0, 1). Takes time n^3 for each round, for a fixed symmetric W once.
-std::optional<Round> RoundsToConsensus(const Mixing& mixing, double share, Round most);
+// is in (0, 1). So many whole periods as `beyond` are known to leave more, and are not looked at.
+//
+// Takes time n for each round where the eigenvalues have a formula (Mixing::Eigenvalue: all rounds
+// have the same eigenvectors, which are orthogonal); otherwise n^3, for a fixed symmetric W once.
+std::optional<Round> RoundsToConsensus(const Mixing& mixing, double share, Round most,
+                                       Round beyond = 0);
 
 }  // namespace grapevine
 

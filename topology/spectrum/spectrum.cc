@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "random/keyed_random.h"
+#include "topology/spectrum/consensus.h"
 #include "topology/weights/mixing.h"
 
 namespace grapevine {
@@ -205,21 +207,47 @@ void DescribeGraph(const Topology& topology, TopologySummary* summary) {
   summary->degree_mean = static_cast<double>(ends) / n;
 }
 
-// `spectrum` is that of `rounds` rounds together.
-void SetPace(const Spectrum& spectrum, Round rounds, TopologySummary* summary) {
+constexpr double kTenth = 0.1;
+
+// Rounds until a tenth is left where each leaves the same share.
+double RoundsAt(double shrink) {
+  if (shrink >= 1) return std::numeric_limits<double>::infinity();
+  constexpr double kRounding = 1e-9;
+  return std::max(1.0, std::ceil(std::log(kTenth) / std::log(shrink) - kRounding));
+}
+
+// Those of a schedule of which a whole period shrinks by `rho` in the long run: it leaves at least
+// as much of some disagreement.
+double RoundsToTenth(const Mixing& mixing, double rho, const TopologySummary& summary) {
+  // By how many periods more than that they are searched for: only products of matrices that have
+  // little in common with symmetric ones need several.
+  constexpr Round kMore = 16;
+  if (summary.nodes == 1) return 0;
+  const bool powers = summary.period == 1 && mixing.symmetric();
+  const bool known = mixing.Eigenvalue(0, 0) || summary.nodes <= kWholeSpectrumNodes;
+  if (rho >= 1 || powers || !known || mixing.stochastic() != Stochastic::kDoubly) {
+    return RoundsAt(summary.shrink);
+  }
+  const double periods = RoundsAt(rho) - 1;
+  const auto most = static_cast<Round>((periods + kMore) * static_cast<double>(summary.period));
+  const auto rounds = RoundsToConsensus(mixing, kTenth, most, static_cast<Round>(periods));
+  return rounds ? static_cast<double>(*rounds) : RoundsAt(summary.shrink);
+}
+
+// `spectrum` is that of a period.
+void SetPace(const Mixing& mixing, const Spectrum& spectrum, TopologySummary* summary) {
   // Closed forms know gaps of any size.
   const bool never = spectrum.method != Spectrum::Method::kClosedForm && spectrum.rho > 1 - kExact;
   const double rho = never ? 1 : spectrum.rho;
   summary->exact = rho < kExact;
-  summary->shrink = std::pow(rho, 1.0 / static_cast<double>(rounds));
-  summary->rounds_to_tenth =
-      summary->exact ? static_cast<double>(rounds) : RoundsToTenth(summary->shrink);
+  summary->shrink = std::pow(rho, 1.0 / static_cast<double>(summary->period));
+  summary->rounds_to_tenth = RoundsToTenth(mixing, rho, *summary);
 }
 
 void DescribeEndless(const Mixing& mixing, TopologySummary* summary) {
   summary->contraction = ExpectedContraction(mixing);
   summary->shrink = std::sqrt(*summary->contraction);
-  summary->rounds_to_tenth = RoundsToTenth(summary->shrink);
+  summary->rounds_to_tenth = summary->nodes == 1 ? 0 : RoundsAt(summary->shrink);
 }
 
 absl::Status DescribePeriod(const Mixing& mixing, TopologySummary* summary) {
@@ -228,7 +256,7 @@ absl::Status DescribePeriod(const Mixing& mixing, TopologySummary* summary) {
     summary->rho_by_round.push_back(spectrum.rho);
   }
   ASSIGN_OR_RETURN(auto product, PeriodSpectrum(mixing));
-  SetPace(product, summary->period, summary);
+  SetPace(mixing, product, summary);
   summary->product = std::move(product);
   return absl::OkStatus();
 }
@@ -279,11 +307,6 @@ double ExpectedContraction(const Mixing& mixing) {
   return (squares - 1) / (n - 1);
 }
 
-double RoundsToTenth(double rho) {
-  if (rho >= 1) return std::numeric_limits<double>::infinity();
-  return std::max(1.0, std::log(0.1) / std::log(rho));
-}
-
 absl::StatusOr<TopologySummary> Summarize(const Mixing& mixing, Round round) {
   const Topology& topology = mixing.topology();
   TopologySummary summary;
@@ -296,7 +319,7 @@ absl::StatusOr<TopologySummary> Summarize(const Mixing& mixing, Round round) {
   DescribeGraph(topology, &summary);
   ASSIGN_OR_RETURN(summary.spectrum, RoundSpectrum(mixing, round));
   if (summary.period == 1) {
-    SetPace(summary.spectrum, 1, &summary);
+    SetPace(mixing, summary.spectrum, &summary);
   } else if (summary.period == 0) {
     DescribeEndless(mixing, &summary);
   } else {

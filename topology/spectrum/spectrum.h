@@ -52,10 +52,6 @@ absl::StatusOr<Spectrum> PeriodSpectrum(const Mixing& mixing);
 // the same in every round.
 double ExpectedContraction(const Mixing& mixing);
 
-// Rounds until averaging alone has shrunk the disagreement tenfold, where each
-// shrinks it by `rho`; infinity for 1, and 1 for 0.
-double RoundsToTenth(double rho);
-
 // A graph and its weights at a glance.
 struct TopologySummary {
   std::string topology;
@@ -82,8 +78,10 @@ struct TopologySummary {
   // The factor by which one round shrinks the disagreement (a norm, not its square) in the long
   // run: rho, or the period's mean, or the root of the expected contraction.
   double shrink = 0;
-  // Rounds until averaging alone leaves a tenth of the disagreement; infinite where rho is
-  // 1 up to rounding.
+  // The first whole number of rounds, from round 0 on, after which averaging alone leaves at most a
+  // tenth of any disagreement (RoundsToConsensus); 0 for a single node, infinite where rho is 1 up
+  // to rounding. By `shrink` where only that is known: in expectation, for weights that are not
+  // doubly stochastic, and beyond kWholeSpectrumNodes without closed forms.
   double rounds_to_tenth = 0;
 };
 

@@ -48,7 +48,7 @@ Json Properties(const TopologySummary& summary) {
   json["exact"] = summary.exact;
   json["rounds_to_tenth"] = std::isinf(summary.rounds_to_tenth)
                                 ? Json(nullptr)
-                                : Json(std::ceil(summary.rounds_to_tenth - 1e-9));
+                                : Json(summary.rounds_to_tenth);
   if (summary.product) {
     json["rho_by_round"] = summary.rho_by_round;
     AddSpectrum(*summary.product, &json["period_product"]);
