@@ -94,7 +94,7 @@ const Registration kCosine(Schedules(), {.name = "cosine",
                                          .make = Cosine});
 const Registration kPoly(Schedules(), {.name = "poly",
                                        .options = "[:power=1][:end=0]",
-                                       .help = "a power of the remaining share of the run",
+                                       .help = "a power of the share that is left of the run after its warm-up",
                                        .make = Poly});
 
 absl::Status Validate(std::string_view spec, const ScheduleOptions& options) {

@@ -74,9 +74,9 @@ struct AllreduceStep {
 //
 // Every allreduce here has the same shape. In its first half partial sums travel until each
 // element's sum is complete at one rank: one addition a level, in a fixed order, so that all
-// ranks end with the same bits. Its second half mirrors the first: over the same edges, in the
-// opposite direction and order, sums return to where partial sums came from. So a schedule
-// describes only the first half, and collective.h does the rest.
+// ranks end with the same bits. In its second half sums come to all from which partial sums came:
+// in most kinds it mirrors the first, over the same edges in the opposite direction and order, and
+// needs no description; around a ring they go on in the same direction.
 //
 // Between the halves there may be levels in which pairs exchange whole vectors, after which the sum
 // is complete at all ranks that have not given theirs away. Both of a pair add the same two sums,
@@ -97,6 +97,17 @@ class AllreduceSchedule {
   // half. The ranks do not depend on `elements`.
   virtual AllreduceStep ReduceStep(int level, int64_t elements) const = 0;
 
+  // This rank's step in `level` of the second half, which has as many levels as the first: it
+  // receives each sum once of which it has sent a part. In the mirror of the first half, what it has
+  // sent last it receives first.
+  virtual AllreduceStep ReturnStep(int level, int64_t elements) const {
+    const AllreduceStep step = ReduceStep(SentIn(level), elements);
+    return {.to = step.from, .from = step.to, .sent = step.received, .received = step.sent};
+  }
+  // The level of the first half in which this rank has sent a part of what it receives in `level`
+  // of the second one. The earlier it was, the earlier it can say that it is ready to receive.
+  virtual int SentIn(int level) const { return reduce_levels() - 1 - level; }
+
   // Levels of exchanges between the halves; the same on all ranks.
   virtual int exchange_levels() const { return 0; }
   // With whom this rank exchanges whole vectors in `level` of them; kNobody if it has given its own
@@ -106,10 +117,10 @@ class AllreduceSchedule {
   int levels() const { return 2 * reduce_levels() + exchange_levels(); }
   bool Reduces(int level) const { return level < reduce_levels(); }
   bool Exchanges(int level) const {
-    return !Reduces(level) && level < reduce_levels() + exchange_levels();
+    return !Reduces(level) && level < first_levels();
   }
-  // The level that returns what `level` sent, and vice versa.
-  int Mirror(int level) const { return levels() - 1 - level; }
+  // Levels before the second half.
+  int first_levels() const { return reduce_levels() + exchange_levels(); }
   // This rank's step in any level.
   AllreduceStep Step(int level, int64_t elements) const {
     if (Reduces(level)) return ReduceStep(level, elements);
@@ -119,8 +130,7 @@ class AllreduceSchedule {
       const AllreduceStep::Ranges whole = {ElementRange{0, elements}};
       return {.to = partner, .from = partner, .sent = whole, .received = whole};
     }
-    const AllreduceStep step = ReduceStep(Mirror(level), elements);
-    return {.to = step.from, .from = step.to, .sent = step.received, .received = step.sent};
+    return ReturnStep(level - first_levels(), elements);
   }
 };
 

@@ -324,8 +324,7 @@ bool Collective::PostNext(Lane& lane, Host& host) {
   const int level = lane.levels[lane.next];
   const bool adds = Adds(level);
   Slot& slot = lane.slots[lane.NextSlot()];
-  const bool may_be =
-      adds ? lane.sum <= sum_ + 1 : lane.sum == sum_ && HasLeft(schedule_->Mirror(level));
+  const bool may_be = adds ? lane.sum <= sum_ + 1 : lane.sum == sum_ && MayArriveInPlace(level);
   if (slot.taken || !may_be) return false;
   slot.taken = true;
   const AllreduceStep step = Step(level);
@@ -354,6 +353,10 @@ std::vector<Collective::Posted>::const_iterator Collective::FindPosted(int64_t s
                                                                        int level) const {
   return std::ranges::find_if(
       posted_, [&](const Posted& posted) { return posted.sum == sum && posted.level == level; });
+}
+
+bool Collective::MayArriveInPlace(int level) const {
+  return HasLeft(schedule_->SentIn(level - schedule_->first_levels()));
 }
 
 bool Collective::HasLeft(int level) const {

@@ -43,7 +43,7 @@ int64_t LargestScratch(const Spec& spec, Rank size, int64_t elements);
 // Receive buffers are posted ahead, also for the next sum, so that the sender has the credit
 // before the data. Partial sums arrive in scratch memory, as much as one vector takes, or two
 // where whole vectors travel (trees), or up to 16 MiB; final sums arrive in place, once the
-// partial sums there have left: they come only from ranks that have received those. Large pieces,
+// partial sums there have left: no rank has such a sum before others have received those. Large pieces,
 // small ones and final sums are posted on separate lanes: the credit of a piece that crosses an
 // ocean does not wait for the buffer of a whole vector from a near neighbour.
 class Collective {
@@ -189,6 +189,8 @@ class Collective {
   bool PostNext(Lane& lane, Host& host);
   // What was posted for a level of this sum and has not been consumed; end() if nothing.
   std::vector<Posted>::const_iterator FindPosted(int64_t sum, int level) const;
+  // Whether nothing of a final sum's place is still on its way out.
+  bool MayArriveInPlace(int level) const;
   // Whether what was sent in `level` of this sum has left.
   bool HasLeft(int level) const;
   // Whether something was sent from the vector that is being summed and may not be received yet.

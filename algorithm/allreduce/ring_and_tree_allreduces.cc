@@ -21,6 +21,11 @@ namespace {
 // the two-level ones. In level s, position p sends piece p-s to p+1 and adds to piece p-s-1 what
 // comes from p-1. After count-1 levels the sum of piece p+1 is complete at p. The additions for
 // piece c begin at position c and go around in order.
+//
+// In the all-gather, the second half, sums go on around the ring: in level s, position p sends piece
+// p+1-s to p+1, and receives piece p-s, of which it has sent a part in level s. To turn around
+// would cost a latency: the piece that then comes first is the one that was sent last, and a
+// neighbour could not know any earlier that there is room for it.
 
 int RingLevels(const RankGroup& group) { return group.count - 1; }
 
@@ -30,6 +35,17 @@ AllreduceStep RingStep(const RankGroup& group, Rank rank, int level, const Eleme
   const Rank position = group.PositionOf(rank);
   const Rank sent = (position - level + group.count) % group.count;
   const Rank received = (sent + group.count - 1) % group.count;
+  return {.to = group.Around(position + 1),
+          .from = group.Around(position - 1),
+          .sent = {Piece(range, sent, group.count)},
+          .received = {Piece(range, received, group.count)}};
+}
+
+// Its step in level 0 .. RingLevels - 1 of the all-gather.
+AllreduceStep RingReturn(const RankGroup& group, Rank rank, int level, const ElementRange& range) {
+  const Rank position = group.PositionOf(rank);
+  const Rank received = (position - level + group.count) % group.count;
+  const Rank sent = (received + 1) % group.count;
   return {.to = group.Around(position + 1),
           .from = group.Around(position - 1),
           .sent = {Piece(range, sent, group.count)},
@@ -52,6 +68,10 @@ class RingAllreduce final : public AllreduceSchedule {
   AllreduceStep ReduceStep(int level, int64_t elements) const override {
     return RingStep(all_, rank_, level, {0, elements});
   }
+  AllreduceStep ReturnStep(int level, int64_t elements) const override {
+    return RingReturn(all_, rank_, level, {0, elements});
+  }
+  int SentIn(int level) const override { return level; }
 
  private:
   const Rank rank_;
@@ -117,6 +137,8 @@ class HierarchicalAllreduce final : public AllreduceSchedule {
   std::string name() const override;
   int reduce_levels() const override;
   AllreduceStep ReduceStep(int level, int64_t elements) const override;
+  AllreduceStep ReturnStep(int level, int64_t elements) const override;
+  int SentIn(int level) const override;
 
  private:
   const Rank rank_;
@@ -136,6 +158,8 @@ class TorusAllreduce final : public AllreduceSchedule {
   std::string name() const override;
   int reduce_levels() const override;
   AllreduceStep ReduceStep(int level, int64_t elements) const override;
+  AllreduceStep ReturnStep(int level, int64_t elements) const override;
+  int SentIn(int level) const override;
 
  private:
   const Rank rank_;
@@ -161,6 +185,18 @@ AllreduceStep HierarchicalAllreduce::ReduceStep(int level, int64_t elements) con
   return RingStep(leaders_, rank_, level - TreeLevels(own_), all);
 }
 
+// The leaders' ring, then down the trees.
+AllreduceStep HierarchicalAllreduce::ReturnStep(int level, int64_t elements) const {
+  if (level >= RingLevels(leaders_)) return AllreduceSchedule::ReturnStep(level, elements);
+  if (rank_ != own_.first) return {};
+  return RingReturn(leaders_, rank_, level, {0, elements});
+}
+
+int HierarchicalAllreduce::SentIn(int level) const {
+  return level < RingLevels(leaders_) ? TreeLevels(own_) + level
+                                      : AllreduceSchedule::SentIn(level);
+}
+
 TorusAllreduce::TorusAllreduce(Rank rank, Rank rows, Rank columns)
     : rank_(rank),
       row_{.first = rank - rank % columns, .stride = 1, .count = columns},
@@ -176,6 +212,19 @@ AllreduceStep TorusAllreduce::ReduceStep(int level, int64_t elements) const {
   const ElementRange all{0, elements};
   if (level < RingLevels(row_)) return RingStep(row_, rank_, level, all);
   return RingStep(column_, rank_, level - RingLevels(row_), RingResult(row_, rank_, all));
+}
+
+// Columns, then rows.
+AllreduceStep TorusAllreduce::ReturnStep(int level, int64_t elements) const {
+  const ElementRange all{0, elements};
+  if (level < RingLevels(column_)) {
+    return RingReturn(column_, rank_, level, RingResult(row_, rank_, all));
+  }
+  return RingReturn(row_, rank_, level - RingLevels(column_), all);
+}
+
+int TorusAllreduce::SentIn(int level) const {
+  return level < RingLevels(column_) ? RingLevels(row_) + level : level - RingLevels(column_);
 }
 
 // The divisor of `size` closest to `wanted`; of two, the smaller.

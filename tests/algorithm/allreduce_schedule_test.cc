@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -131,6 +132,50 @@ void ExpectWholeSums(const Schedules& schedules) {
 TEST_P(AllreduceScheduleContract, TheFirstHalfLeavesEveryElementsSumWholeWhereItWasNotSentOn) {
   for (const Rank size : SomeSizes()) {
     for (const Schedules& schedules : MakeParts(GetParam(), size)) ExpectWholeSums(schedules);
+  }
+}
+
+void ForEach(const AllreduceStep::Ranges& ranges, const std::function<void(int64_t)>& visit) {
+  for (const ElementRange& range : ranges) {
+    for (int64_t i = range.begin; i < range.end; ++i) visit(i);
+  }
+}
+
+// Each rank has the sums of the elements that it has not given away, and in the end all.
+void ExpectSumsEverywhere(const Schedules& schedules) {
+  constexpr int64_t kElements = 41;
+  const auto size = static_cast<Rank>(schedules.size());
+  const AllreduceSchedule& any = *schedules[0];
+  std::vector<std::vector<bool>> has(size, std::vector<bool>(kElements, true));
+  std::vector<std::vector<int>> given_in(size, std::vector<int>(kElements, -1));
+  for (Rank rank = 0; rank < size; ++rank) {
+    for (int level = 0; level < any.reduce_levels(); ++level) {
+      ForEach(schedules[rank]->Step(level, kElements).sent, [&](int64_t i) {
+        has[rank][i] = false;
+        given_in[rank][i] = level;
+      });
+    }
+  }
+  for (int level = any.first_levels(); level < any.levels(); ++level) {
+    const auto before = has;
+    for (Rank rank = 0; rank < size; ++rank) {
+      const AllreduceStep step = schedules[rank]->Step(level, kElements);
+      ForEach(step.sent, [&](int64_t i) { EXPECT_TRUE(before[rank][i]) << "sent too early"; });
+      ForEach(step.received, [&](int64_t i) {
+        EXPECT_FALSE(before[rank][i]) << "received twice";
+        EXPECT_EQ(given_in[rank][i], schedules[rank]->SentIn(level - any.first_levels()));
+        has[rank][i] = true;
+      });
+    }
+  }
+  for (Rank rank = 0; rank < size; ++rank) {
+    EXPECT_EQ(std::ranges::count(has[rank], false), 0) << "rank " << rank << " of " << size;
+  }
+}
+
+TEST_P(AllreduceScheduleContract, TheSecondHalfBringsEachSumOnceToWhoHasSentAPartOfIt) {
+  for (const Rank size : SomeSizes()) {
+    for (const Schedules& schedules : MakeParts(GetParam(), size)) ExpectSumsEverywhere(schedules);
   }
 }
 

@@ -21,7 +21,7 @@ struct EdgeCall {
 };
 
 struct EdgeIdentity {
-  static constexpr uint32_t kProtocolVersion = 5;
+  static constexpr uint32_t kProtocolVersion = 6;
 
   uint32_t protocol_version = kProtocolVersion;
   std::string run_id;
