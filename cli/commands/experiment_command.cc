@@ -1,6 +1,8 @@
 #include "cli/commands/experiment_command.h"
 
+#include <algorithm>
 #include <iostream>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/logging.h"
 #include "cli/terminal/out_of_memory.h"
+#include "experiment/core/setting_checks.h"
 #include "run/config/config.pb.h"
 #include "run/config/resolved_config.h"
 
@@ -23,6 +26,12 @@ void Prepare(const Config& config) {
   EndWhenOutOfMemory((config.log_format() == "json" ? JsonLine("error", last) : last) + "\n");
 }
 
+std::string Settings(const ResolvedConfig& resolved, bool uses_graph) {
+  std::set<std::string> idle;
+  if (!uses_graph) idle = {"topology", "mixing"};
+  return PrintResolved(resolved, idle);
+}
+
 absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBody& body) {
   ASSIGN_OR_RETURN(ResolvedConfig resolved, flags.Resolve());
   Prepare(resolved.config);
@@ -30,7 +39,7 @@ absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBo
   if (absl::Status status = body(resolved, dry_run); !status.ok()) {
     return NamingOrigin(resolved, status);
   }
-  if (dry_run) std::cout << "\n" << PrintResolved(resolved);
+  if (dry_run) std::cout << "\n" << Settings(resolved, UsesGraph(resolved.config));
   return absl::OkStatus();
 }
 
@@ -41,7 +50,10 @@ absl::Status CarryOutSweep(const ConfigFlags& flags, bool dry_run, const SweepBo
   if (absl::Status status = body(cells, dry_run); !status.ok()) {
     return NamingOrigin(cells.front().resolved, status);
   }
-  if (dry_run) std::cout << "\n" << PrintResolved(cells.front().resolved);
+  if (!dry_run) return absl::OkStatus();
+  const bool uses_graph = std::ranges::any_of(
+      cells, [](const SweepCell& cell) { return UsesGraph(cell.resolved.config); });
+  std::cout << "\n" << Settings(cells.front().resolved, uses_graph);
   return absl::OkStatus();
 }
 

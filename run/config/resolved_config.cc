@@ -10,7 +10,7 @@
 
 namespace grapevine {
 
-std::string PrintResolved(const ResolvedConfig& resolved) {
+std::string PrintResolved(const ResolvedConfig& resolved, const std::set<std::string>& idle) {
   std::string text;
   std::string group;
   for (const ConfigField* field : ConfigFields()) {
@@ -20,9 +20,10 @@ std::string PrintResolved(const ResolvedConfig& resolved) {
       group = info.group();
       absl::StrAppend(&text, text.empty() ? "" : "\n", group, ":\n");
     }
-    absl::StrAppendFormat(&text, "  %-22s %-24s %s\n", FlagName(*field).substr(2),
+    absl::StrAppendFormat(&text, "  %-22s %-24s %s%s\n", FlagName(*field).substr(2),
                           FieldText(*field, resolved.config),
-                          resolved.OriginOf(field->name()).where);
+                          resolved.OriginOf(field->name()).where,
+                          idle.contains(field->name()) ? ", without effect here" : "");
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #define GRAPEVINE_RUN_CONFIG_RESOLVED_CONFIG_H_
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -35,8 +36,9 @@ struct ResolvedConfig {
   }
 };
 
-// One line per value, under the headings of the help text; fields without a value are omitted.
-std::string PrintResolved(const ResolvedConfig& resolved);
+// One line per value, under the headings of the help text; fields without a value are omitted. Those
+// of the fields `idle` are said to have no effect.
+std::string PrintResolved(const ResolvedConfig& resolved, const std::set<std::string>& idle = {});
 
 // Where a value was given: "--batch", "GRAPEVINE_BATCH", "ring.textproto:3: batch"; for a default,
 // the flag.

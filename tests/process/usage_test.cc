@@ -374,6 +374,19 @@ TEST(Usage, AGraphThatNobodyUsesIsNotShown) {
   }
 }
 
+TEST(Usage, AGraphThatNobodyUsesNeedNotFit) {
+  const auto run = [](const std::string& algorithm, const std::string& topology) {
+    return RunGrapevine({"sim", "-n", "6", "--algorithm=" + algorithm, "--topology=" + topology,
+                         "--model=phantom:1MB", "--compute=1ms", "--rounds=5", "--dry-run"});
+  };
+  const Ended ended = run("allreduce", "hypercube");
+  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("--topology, without effect here\n"));
+  EXPECT_EQ(run("allreduce", "hypercub").exit_code, kUsage) << "there is none of that name";
+  EXPECT_EQ(run("dpsgd", "hypercube").exit_code, kUsage);
+  EXPECT_THAT(run("dpsgd,allreduce", "ring").output, Not(HasSubstr("without effect")));
+}
+
 TEST(Usage, RelativeDataAreSaidToBeRelativeToWhat) {
   const std::string here = std::filesystem::current_path().string();
   for (const std::string data : {"mnist:nowhere", "cifar10:nowhere", "npz:nowhere.npz"}) {

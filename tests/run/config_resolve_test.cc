@@ -185,6 +185,12 @@ TEST(PrintResolved, ShowsValuesAndOrigins) {
   EXPECT_THAT(text, ::testing::Not(HasSubstr("hostfile")));
 }
 
+TEST(PrintResolved, SaysWhatHasNoEffect) {
+  const std::string text = PrintResolved(*ResolveConfig({.flags = {}}), {"topology"});
+  EXPECT_THAT(text, ::testing::ContainsRegex("  topology +ring +default, without effect here\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("  mixing +metropolis +default\n"));
+}
+
 // A profile is of the device, not of what was made up.
 TEST(ResolveConfig, MeasuresNothingThatIsMadeUp) {
   using Flags = std::map<std::string, std::string>;
