@@ -54,6 +54,7 @@
 #include "run/records/sweep_directory.h"
 #include "system/background.h"
 #include "system/file_descriptor.h"
+#include "system/usable_cores.h"
 
 namespace grapevine {
 namespace {
@@ -224,6 +225,15 @@ absl::Status TryHosts(const Config& config) {
   return absl::OkStatus();
 }
 
+// A line where so many nodes are on this machine that each waits for its turn on a core.
+std::string SharedCores(const Config& config) {
+  const int cores = UsableCores();
+  if (HasHosts(config) || config.nodes() <= 2 * cores) return "";
+  return absl::StrCat(config.nodes(), " nodes take turns on ", cores, cores == 1 ? " core" : " cores",
+                      ": times and waits will be this machine's, not those of ", config.nodes(),
+                      " hosts, which `grapevine sim` has\n");
+}
+
 absl::Status TrainOne(const Config& config, bool dry_run) {
   RETURN_IF_ERROR(CheckOnRealNodes(config));
   RETURN_IF_ERROR(CheckDevice(config));
@@ -232,6 +242,7 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   plan.header += telemetry;
   ASSIGN_OR_RETURN(const std::string dashboard, DashboardText(config));
   plan.header += dashboard;
+  plan.header += SharedCores(config);
   RETURN_IF_ERROR(CheckRecordings(config));
   if (dry_run) {
     std::cout << plan.header;

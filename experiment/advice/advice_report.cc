@@ -68,7 +68,8 @@ std::string CrossoverText(const char* what, const char* other, const CrossoverSe
 std::string Recommendation(const Advice& advice) {
   const CandidateResult& chosen = advice.ranking[advice.chosen];
   std::string text = absl::StrCat("take ", chosen.candidate.name(), ": ",
-                                  HumanDuration(chosen.seconds), " a round\n");
+                                  HumanDuration(chosen.seconds),
+                                  " a round, which says nothing of how many rounds it takes (below)\n");
   const std::optional<size_t>& rival =
       chosen.candidate.centralized ? advice.best_gossip : advice.best_centralized;
   if (rival && advice.ranking[*rival].seconds > (1 + kTolerance) * chosen.seconds) {

@@ -374,6 +374,16 @@ TEST(Usage, AGraphThatNobodyUsesIsNotShown) {
   }
 }
 
+TEST(Usage, FarMoreNodesThanCoresAreSaidToTakeTurns) {
+  const auto header = [](const std::string& nodes) {
+    return RunGrapevine({"train", "-n", nodes, "--model=softmax", "--rounds=1", "--dry-run",
+                         "--data=synthetic:train=16000:test=20"})
+        .output;
+  };
+  EXPECT_THAT(header("2"), Not(HasSubstr("take turns")));
+  EXPECT_THAT(header("1000"), HasSubstr("1000 nodes take turns on "));
+}
+
 TEST(Usage, AGraphThatNobodyUsesNeedNotFit) {
   const auto run = [](const std::string& algorithm, const std::string& topology) {
     return RunGrapevine({"sim", "-n", "6", "--algorithm=" + algorithm, "--topology=" + topology,
