@@ -283,10 +283,26 @@ std::string BarElement(const Panel& panel, const std::string& data, size_t curve
 // So much is written above a bar; where that is narrower, it stands upright.
 constexpr size_t kLettersOfANote = 9;
 
-std::string PlaceOverBar(const Panel& panel, const PageLayout& layout) {
+bool StandUpright(const Panel& panel, const PageLayout& layout) {
   const size_t bars = panel.curves.size() * std::max<size_t>(1, panel.x.named_tics.size());
-  const bool upright = bars * kLettersOfANote > LettersOf(62, layout);
-  return upright ? "rotate by 90 left offset character 0,0.4" : "center offset character 0,0.7";
+  return bars * kLettersOfANote > LettersOf(62, layout);
+}
+
+std::string PlaceOverBar(const Panel& panel, const PageLayout& layout) {
+  return StandUpright(panel, layout) ? "rotate by 90 left offset character 0,0.4"
+                                     : "center offset character 0,0.7";
+}
+
+// The upper end of the vertical axis, with room for notes that stand upright.
+double HighOf(const Panel& panel, const PageLayout& layout) {
+  if (!panel.bars || panel.y.logarithmic || !StandUpright(panel, layout)) return panel.y.high;
+  size_t letters = 0;
+  for (const auto& notes : panel.notes) {
+    for (const std::string& note : notes) letters = std::max(letters, LetterCount(note));
+  }
+  constexpr double kLetter = 6.5, kMost = 0.6;  // dots; of the panel's height
+  const double share = std::min(kMost, kLetter * static_cast<double>(letters) / layout.panel_height);
+  return panel.y.low + (panel.y.high - panel.y.low) / (1 - share);
 }
 
 // Above what no other curve is over at that place, below what none is under, else beside it. Of
@@ -373,6 +389,20 @@ std::string Tics(const char* which, const Axis& axis, const PageLayout& layout, 
                       ")\n");
 }
 
+// Of bars in one group without a name each has the number that the legend gives it.
+bool NumbersBars(const Panel& panel) {
+  const auto& groups = panel.x.named_tics;
+  return panel.bars && panel.curves.size() > 1 && groups.size() == 1 && groups[0].first.empty();
+}
+
+std::string NumbersUnderBars(const Panel& panel) {
+  std::vector<std::string> tics;
+  for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
+    tics.push_back(absl::StrFormat("'%d' %.6g", curve + 1, BarOffset(panel, curve)));
+  }
+  return absl::StrCat("set xtics (", absl::StrJoin(tics, ", "), ")\n");
+}
+
 // Axes, ranges and labels. The inner panels of shared rows and columns have none.
 std::string Axes(const Page& page, const PageLayout& layout, size_t index) {
   const Axis& x = page.panels[index].x;
@@ -382,11 +412,13 @@ std::string Axes(const Page& page, const PageLayout& layout, size_t index) {
   std::string script;
   absl::StrAppend(&script, x.logarithmic ? "set logscale x 10\n" : "unset logscale x\n",
                   y.logarithmic ? "set logscale y 10\n" : "unset logscale y\n",
-                  Tics("x", x, layout, bottom), Tics("y", y, layout, left), "set xlabel ",
+                  NumbersBars(page.panels[index]) ? NumbersUnderBars(page.panels[index])
+                                                  : Tics("x", x, layout, bottom),
+                  Tics("y", y, layout, left), "set xlabel ",
                   GnuplotQuoted(bottom ? x.label : ""), "\n", "set ylabel ",
                   GnuplotQuoted(left ? y.label : ""), "\n");
   absl::StrAppendFormat(&script, "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\n", x.low, x.high,
-                        y.low, y.high);
+                        y.low, HighOf(page.panels[index], layout));
   return script;
 }
 
@@ -475,9 +507,11 @@ std::string LegendStyle(const Page& page, size_t curve) {
 std::vector<LegendEntry> LegendOf(const Page& page) {
   std::vector<LegendEntry> legend;
   bool explained = true;
+  const bool numbered = std::ranges::any_of(page.panels, NumbersBars);
   for (size_t curve = 0; curve < page.labels.size(); ++curve) {
     const std::string& label = page.labels[curve];
-    legend.push_back({label, LegendStyle(page, curve)});
+    legend.push_back({numbered ? absl::StrCat(curve + 1, ": ", label) : label,
+                      LegendStyle(page, curve)});
     const bool said = absl::StrContains(absl::AsciiStrToLower(label), "simulated");
     if (page.hollow.contains(curve) && !said) explained = false;
   }

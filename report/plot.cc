@@ -72,6 +72,7 @@ void AddQuantity(const Page& page, Axis Panel::*axis, const char* which, const c
                  std::function<std::string(const Place&)> written,
                  std::vector<PointColumn>* columns) {
   const std::optional<std::string> common = CommonName(page.panels, axis);
+  if (common && common->empty()) return;  // a single group of bars
   if (!common) {
     columns->push_back({which, [axis](const Place& place) { return NameOf(place.panel.*axis); }});
   }

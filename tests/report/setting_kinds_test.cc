@@ -57,7 +57,7 @@ TEST_F(SettingKindsTest, DrawFinalAccuracyAgainstWhatVaries) {
   WriteLearner("b", "lr: 0.1 seed: 2", 0.7);
   WriteLearner("c", "lr: 0.4", 0.9);
   EXPECT_EQ(Numbers("accuracy"),
-            "curve,--lr,final test accuracy (%),least,greatest\n"
+            "curve,lr,final test accuracy (%),least,greatest\n"
             "\"ring, dpsgd\",0.1,60,50,70\n"
             "\"ring, dpsgd\",0.4,90,90,90\n");
   WriteLearner("c", "lr: 0.1 momentum: 0", 0.9);
@@ -71,12 +71,23 @@ TEST_F(SettingKindsTest, DrawFinalAccuracyAgainstWhatVaries) {
   EXPECT_THAT(Numbers("accuracy"), HasSubstr("\"ring, dpsgd\",0,99,99,99\n"));
 }
 
+TEST_F(SettingKindsTest, DrawFinalAccuracyAsBarsWhereNoNumberVaries) {
+  WriteLearner("a", "topology: \"star\"", 0.5);
+  WriteLearner("b", "topology: \"star\" seed: 2", 0.7);
+  WriteLearner("c", "topology: \"ring\"", 0.9);
+  WriteRun(folder_ + "/d", "algorithm: \"sgp\"", "{\"round\":1,\"epoch\":0,\"time_s\":1}\n");
+  const std::string bars =
+      "curve,final test accuracy (%),least,greatest,note\n"
+      "\"star, dpsgd\",60,50,70,60.00 %\n"
+      "\"ring, dpsgd\",90,90,90,90.00 %\n"
+      "\"ring, sgp\",,,,not measured\n";
+  EXPECT_EQ(Numbers("accuracy"), bars);
+  options_.request.x = "topology";
+  EXPECT_EQ(Numbers("accuracy"), bars);
+}
+
 TEST_F(SettingKindsTest, NameWhatIsMissing) {
   WriteLearner("a", "", 0.5);
-  EXPECT_EQ(Complaint("accuracy", "").message(),
-            "the runs have one batch (16) and one lr (0.05); give --batch or --lr a list, or name "
-            "another setting with --x");
-  EXPECT_EQ(Complaint("accuracy", "topology").message(), "--x=topology: \"ring\" is no number");
   const absl::Status unknown = Complaint("accuracy", "mood");
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("--x=mood is no setting of a run"));
   EXPECT_EQ(FailureOf(unknown), Failure::kUsage);
@@ -121,7 +132,7 @@ TEST_F(SettingKindsTest, DrawTimedSimulationsAsOneCurve) {
   WriteLearner("a", "batch: 16 compute: \"2.31ms\" network: \"switch\"", 0.5);
   WriteLearner("b", "batch: 64 compute: \"8.4ms\" network: \"switch\"", 0.7);
   EXPECT_EQ(Numbers("accuracy"),
-            "curve,--batch,final test accuracy (%)\n"
+            "curve,batch,final test accuracy (%)\n"
             "\"ring, dpsgd\",16,50\n"
             "\"ring, dpsgd\",64,70\n");
 }

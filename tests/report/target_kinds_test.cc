@@ -55,13 +55,13 @@ TEST_F(TargetKindsTest, ComparesWhatMethodsNeed) {
   Write("c", "topology: \"ring\" seed: 3 target_accuracy: 0.9", 20, 0.8);
   Write("d", "topology: \"torus\" target_accuracy: 0.9", 5, 0.8);
   EXPECT_EQ(Numbers(),
-            "curve,,y,value,least,greatest,note\n"
-            "\"ring, dpsgd (3 seeds)\",,time (s),15,10,20,15.0 s (2 of 3)\n"
-            "\"torus, dpsgd\",,time (s),,,,never\n"
-            "\"ring, dpsgd (3 seeds)\",,bytes sent by all nodes (MB),2,2,2,2.00 MB (2 of 3)\n"
-            "\"torus, dpsgd\",,bytes sent by all nodes (MB),,,,never\n"
-            "\"ring, dpsgd (3 seeds)\",,epoch,1,1,1,1 (2 of 3)\n"
-            "\"torus, dpsgd\",,epoch,,,,never\n");
+            "curve,y,value,least,greatest,note\n"
+            "\"ring, dpsgd (3 seeds)\",time (s),15,10,20,15.0 s (2 of 3)\n"
+            "\"torus, dpsgd\",time (s),,,,never\n"
+            "\"ring, dpsgd (3 seeds)\",bytes sent by all nodes (MB),2,2,2,2.00 MB (2 of 3)\n"
+            "\"torus, dpsgd\",bytes sent by all nodes (MB),,,,never\n"
+            "\"ring, dpsgd (3 seeds)\",epoch,1,1,1,1 (2 of 3)\n"
+            "\"torus, dpsgd\",epoch,,,,never\n");
 }
 
 TEST_F(TargetKindsTest, PutsThoseFirstThatGotThereWithEverySeed) {
@@ -69,8 +69,8 @@ TEST_F(TargetKindsTest, PutsThoseFirstThatGotThereWithEverySeed) {
   Write("b", "topology: \"ring\" seed: 2 target_accuracy: 0.9", 20, 0.8);
   Write("c", "topology: \"torus\" target_accuracy: 0.9", 40, 0.9);
   EXPECT_THAT(Numbers(),
-              ::testing::StartsWith("curve,,y,value,note\n\"torus, dpsgd\",,time (s),40,40.0 s\n"
-                                    "\"ring, dpsgd (2 seeds)\",,time (s),10,"
+              ::testing::StartsWith("curve,y,value,note\n\"torus, dpsgd\",time (s),40,40.0 s\n"
+                                    "\"ring, dpsgd (2 seeds)\",time (s),10,"
                                     "10.0 s (1 of 2)\n"));
 }
 
