@@ -33,6 +33,24 @@ std::string CsvCell(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
+// "(2.0 \u00b1 1.0)e-05" and "2e-05" as "...$\cdot 10^{-5}$": in a formula, an e would be a letter. Other
+// texts, such as commands, stay.
+std::string WithPowersOfTen(const std::string& written, const std::string& text) {
+  const size_t at = written.find(text.starts_with('(') ? ")e" : "e");
+  double number;
+  if (at == written.npos || !(text.starts_with('(') || absl::SimpleAtod(text, &number))) {
+    return written;
+  }
+  const size_t e = written.find('e', at);
+  const size_t end = written.find_first_not_of("+-0123456789", e + 1);
+  int exponent;
+  if (!absl::SimpleAtoi(written.substr(e + 1, end == written.npos ? end : end - e - 1), &exponent)) {
+    return written;
+  }
+  return absl::StrCat(written.substr(0, e), "$\\cdot 10^{", exponent, "}$",
+                      end == written.npos ? "" : written.substr(end));
+}
+
 // Without the ligatures and the typographic quotes that would make another command of a command.
 std::string LatexCell(const std::string& text) {
   const std::string escaped = absl::StrReplaceAll(text, {{"\\", "\\textbackslash{}"},
@@ -57,7 +75,7 @@ std::string LatexCell(const std::string& text) {
   const auto apart = [](const std::string& repeated) {
     return absl::StrReplaceAll(repeated, {{"--", "-{}-"}, {",,", ",{},"}});
   };
-  return apart(apart(escaped));
+  return WithPowersOfTen(apart(apart(escaped)), text);
 }
 
 std::string MarkdownCell(const std::string& text) {

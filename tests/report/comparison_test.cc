@@ -170,7 +170,7 @@ TEST_F(SeedsTest, HasATableForPapers) {
             "\\\\\n\\midrule\n"
             "torus, dpsgd & 1 & 96.00 \\% & 96.00 \\% & 40.0 s & 40.0 s & 4.00 MB &  \\\\\n"
             "ring, dpsgd & 3 & 93.0 $\\pm$ 3.6 \\% & 93.0 $\\pm$ 3.6 \\% & 30.0 s (1 of 3) & "
-            "20 $\\pm$ 10 s & 2.0 $\\pm$ 1.0 MB & (2.0 $\\pm$ 1.0)e-05 \\\\\n"
+            "20 $\\pm$ 10 s & 2.0 $\\pm$ 1.0 MB & (2.0 $\\pm$ 1.0)$\\cdot 10^{-5}$ \\\\\n"
             "\\bottomrule\n\\end{tabular}\n");
 }
 

@@ -19,6 +19,20 @@ TEST(TableText, QuotesInCsvAndKeepsEmptyColumns) {
             "2\u00d7,,\n");
 }
 
+TEST(TableText, WritesPowersOfTenInLatex) {
+  const auto cell = [](const std::string& text) {
+    const std::string table = TableText({{"a"}, {{text}}}, TableFormat::kLatex);
+    const size_t begin = table.find("a \\\\\n\\hline\n") + 12;
+    return table.substr(begin, table.find(" \\\\", begin) - begin);
+  };
+  EXPECT_EQ(cell("(7.9 \u00b1 1.2)e-09"), "(7.9 $\\pm$ 1.2)$\\cdot 10^{-9}$");
+  EXPECT_EQ(cell("(7.9 \u00b1 1.2)e+12 MB"), "(7.9 $\\pm$ 1.2)$\\cdot 10^{12}$ MB");
+  EXPECT_EQ(cell("2.5e-05"), "2.5$\\cdot 10^{-5}$");
+  EXPECT_EQ(cell("lr=2.5e-05"), "lr=2.5e-05");
+  EXPECT_EQ(cell("(never)e"), "(never)e");
+  EXPECT_EQ(cell("ring, dpsgd"), "ring, dpsgd");
+}
+
 TEST(TableText, EscapesInLatex) {
   EXPECT_EQ(TableText(Awkward(), TableFormat::kLatex),
             "\\begin{tabular}{lr}\n\\hline\n"
