@@ -83,12 +83,30 @@ PageBlock EdgeBlocks(const Topology& graph, const std::optional<Waits>& waits) {
   return blocks;
 }
 
-// Nodes that were not there at the end, and the round from which on they were not, as far as the
-// run's summary says.
-std::map<Rank, Round> LostFrom(const RecordedRun& run) {
+// Of a run without a summary, which goes on or has failed: as many nodes as are missing, those who
+// have measured last the longest ago, and when that was. Nobody, unless all nodes' metrics are here.
+std::map<Rank, Round> LostSoFar(const RecordedRun& run) {
+  const int64_t nodes = run.config.nodes();
+  const int64_t living = run.metrics.empty() ? nodes : run.metrics.back().living.value_or(nodes);
+  std::vector<std::pair<Round, Rank>> last;
+  for (Rank rank = 0; living < nodes && rank < nodes; ++rank) {
+    const absl::StatusOr<std::vector<NodeMetrics>> lines = ReadNode(run, rank);
+    if (!lines.ok() || lines->empty()) return {};
+    if (lines->back().round < run.metrics.back().round) last.emplace_back(lines->back().round, rank);
+  }
+  std::ranges::sort(last);
+  last.resize(std::min(last.size(), static_cast<size_t>(nodes - living)));
   std::map<Rank, Round> lost;
+  for (const auto& [round, rank] : last) lost[rank] = round;
+  return lost;
+}
+
+// Nodes that were not there at the end, and the round from which on they were not.
+std::map<Rank, Round> LostFrom(const RecordedRun& run) {
   const absl::StatusOr<Summary> summary = ReadSummary(run.path);
-  if (!summary.ok() || !summary->membership) return lost;
+  if (!summary.ok()) return LostSoFar(run);
+  std::map<Rank, Round> lost;
+  if (!summary->membership) return lost;
   for (const MembershipChange& change : *summary->membership) {
     for (const int64_t rank : change.joined) lost.erase(static_cast<Rank>(rank));
     for (const int64_t rank : change.lost) lost[static_cast<Rank>(rank)] = change.round;

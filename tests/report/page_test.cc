@@ -229,6 +229,25 @@ TEST(PageTest, SaysWhoWasLostAndDrawsThemSo) {
   EXPECT_EQ(graph["nodes"], Json::parse(R"([{"distance":1.0},{"lost":5},{"distance":1.0}])"));
 }
 
+TEST(PageTest, OfARunThatGoesOnDrawsThoseWhoMeasuredLastTheLongestAgoAsLost) {
+  const std::string folder = FreshFolder();
+  WriteRun(folder, "nodes: 3 rounds: 9",
+           "{\"round\":2,\"epoch\":1,\"time_s\":1}\n"
+           "{\"round\":6,\"epoch\":3,\"time_s\":3,\"living\":2}\n");
+  const auto write = [&folder](Rank rank, Round round) {
+    WriteText(absl::StrCat(folder, "/node-", rank, "/metrics.jsonl"),
+              absl::StrCat("{\"round\":", round, ",\"epoch\":1,\"time_s\":1}\n"));
+  };
+  write(0, 6);
+  write(1, 2);
+  const auto nodes = [&folder] {
+    return BlockOf(RunSectionOf(DataOf({folder}), "graph"), "graph")["nodes"];
+  };
+  EXPECT_EQ(nodes(), Json::parse("[{},{},{}]")) << "that of rank 2 may be on another host";
+  write(2, 5);
+  EXPECT_EQ(nodes(), Json::parse(R"([{},{"lost":2},{}])"));
+}
+
 TEST(PageTest, OfARunThatGoesOnSaysHowFarItIs) {
   const std::string folder = FreshFolder();
   WriteRun(folder, "nodes: 3 rounds: 8", kMetrics);
