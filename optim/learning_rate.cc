@@ -92,10 +92,11 @@ const Registration kCosine(Schedules(), {.name = "cosine",
                                          .options = "[:end=0]",
                                          .help = "half a cosine down to that share of the rate",
                                          .make = Cosine});
-const Registration kPoly(Schedules(), {.name = "poly",
-                                       .options = "[:power=1][:end=0]",
-                                       .help = "a power of the share that is left of the run after its warm-up",
-                                       .make = Poly});
+const Registration kPoly(Schedules(),
+                         {.name = "poly",
+                          .options = "[:power=1][:end=0]",
+                          .help = "a power of the share that is left of the run after its warm-up",
+                          .make = Poly});
 
 absl::Status Validate(std::string_view spec, const ScheduleOptions& options) {
   if (!(options.rate >= 0 && std::isfinite(options.rate))) {

@@ -301,7 +301,8 @@ double HighOf(const Panel& panel, const PageLayout& layout) {
     for (const std::string& note : notes) letters = std::max(letters, LetterCount(note));
   }
   constexpr double kLetter = 6.5, kMost = 0.6;  // dots; of the panel's height
-  const double share = std::min(kMost, kLetter * static_cast<double>(letters) / layout.panel_height);
+  const double share =
+      std::min(kMost, kLetter * static_cast<double>(letters) / layout.panel_height);
   return panel.y.low + (panel.y.high - panel.y.low) / (1 - share);
 }
 
@@ -414,9 +415,8 @@ std::string Axes(const Page& page, const PageLayout& layout, size_t index) {
                   y.logarithmic ? "set logscale y 10\n" : "unset logscale y\n",
                   NumbersBars(page.panels[index]) ? NumbersUnderBars(page.panels[index])
                                                   : Tics("x", x, layout, bottom),
-                  Tics("y", y, layout, left), "set xlabel ",
-                  GnuplotQuoted(bottom ? x.label : ""), "\n", "set ylabel ",
-                  GnuplotQuoted(left ? y.label : ""), "\n");
+                  Tics("y", y, layout, left), "set xlabel ", GnuplotQuoted(bottom ? x.label : ""),
+                  "\n", "set ylabel ", GnuplotQuoted(left ? y.label : ""), "\n");
   absl::StrAppendFormat(&script, "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\n", x.low, x.high,
                         y.low, HighOf(page.panels[index], layout));
   return script;
@@ -510,8 +510,8 @@ std::vector<LegendEntry> LegendOf(const Page& page) {
   const bool numbered = std::ranges::any_of(page.panels, NumbersBars);
   for (size_t curve = 0; curve < page.labels.size(); ++curve) {
     const std::string& label = page.labels[curve];
-    legend.push_back({numbered ? absl::StrCat(curve + 1, ": ", label) : label,
-                      LegendStyle(page, curve)});
+    legend.push_back(
+        {numbered ? absl::StrCat(curve + 1, ": ", label) : label, LegendStyle(page, curve)});
     const bool said = absl::StrContains(absl::AsciiStrToLower(label), "simulated");
     if (page.hollow.contains(curve) && !said) explained = false;
   }

@@ -33,8 +33,8 @@ std::string CsvCell(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
-// "(2.0 \u00b1 1.0)e-05" and "2e-05" as "...$\cdot 10^{-5}$": in a formula, an e would be a letter. Other
-// texts, such as commands, stay.
+// "(2.0 \u00b1 1.0)e-05" and "2e-05" as "...$\cdot 10^{-5}$": in a formula, an e would be a letter.
+// Other texts, such as commands, stay.
 std::string WithPowersOfTen(const std::string& written, const std::string& text) {
   const size_t at = written.find(text.starts_with('(') ? ")e" : "e");
   double number;
@@ -44,7 +44,8 @@ std::string WithPowersOfTen(const std::string& written, const std::string& text)
   const size_t e = written.find('e', at);
   const size_t end = written.find_first_not_of("+-0123456789", e + 1);
   int exponent;
-  if (!absl::SimpleAtoi(written.substr(e + 1, end == written.npos ? end : end - e - 1), &exponent)) {
+  if (!absl::SimpleAtoi(written.substr(e + 1, end == written.npos ? end : end - e - 1),
+                        &exponent)) {
     return written;
   }
   return absl::StrCat(written.substr(0, e), "$\\cdot 10^{", exponent, "}$",

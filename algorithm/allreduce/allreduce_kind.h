@@ -98,8 +98,8 @@ class AllreduceSchedule {
   virtual AllreduceStep ReduceStep(int level, int64_t elements) const = 0;
 
   // This rank's step in `level` of the second half, which has as many levels as the first: it
-  // receives each sum once of which it has sent a part. In the mirror of the first half, what it has
-  // sent last it receives first.
+  // receives each sum once of which it has sent a part. In the mirror of the first half, what it
+  // has sent last it receives first.
   virtual AllreduceStep ReturnStep(int level, int64_t elements) const {
     const AllreduceStep step = ReduceStep(SentIn(level), elements);
     return {.to = step.from, .from = step.to, .sent = step.received, .received = step.sent};
@@ -116,9 +116,7 @@ class AllreduceSchedule {
 
   int levels() const { return 2 * reduce_levels() + exchange_levels(); }
   bool Reduces(int level) const { return level < reduce_levels(); }
-  bool Exchanges(int level) const {
-    return !Reduces(level) && level < first_levels();
-  }
+  bool Exchanges(int level) const { return !Reduces(level) && level < first_levels(); }
   // Levels before the second half.
   int first_levels() const { return reduce_levels() + exchange_levels(); }
   // This rank's step in any level.

@@ -43,9 +43,9 @@ int64_t LargestScratch(const Spec& spec, Rank size, int64_t elements);
 // Receive buffers are posted ahead, also for the next sum, so that the sender has the credit
 // before the data. Partial sums arrive in scratch memory, as much as one vector takes, or two
 // where whole vectors travel (trees), or up to 16 MiB; final sums arrive in place, once the
-// partial sums there have left: no rank has such a sum before others have received those. Large pieces,
-// small ones and final sums are posted on separate lanes: the credit of a piece that crosses an
-// ocean does not wait for the buffer of a whole vector from a near neighbour.
+// partial sums there have left: no rank has such a sum before others have received those. Large
+// pieces, small ones and final sums are posted on separate lanes: the credit of a piece that
+// crosses an ocean does not wait for the buffer of a whole vector from a near neighbour.
 class Collective {
  public:
   // `channel` keeps its messages apart from those of its owner; `steps` says in which rounds sums

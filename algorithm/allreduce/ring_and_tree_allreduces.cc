@@ -22,9 +22,9 @@ namespace {
 // comes from p-1. After count-1 levels the sum of piece p+1 is complete at p. The additions for
 // piece c begin at position c and go around in order.
 //
-// In the all-gather, the second half, sums go on around the ring: in level s, position p sends piece
-// p+1-s to p+1, and receives piece p-s, of which it has sent a part in level s. To turn around
-// would cost a latency: the piece that then comes first is the one that was sent last, and a
+// In the all-gather, the second half, sums go on around the ring: in level s, position p sends
+// piece p+1-s to p+1, and receives piece p-s, of which it has sent a part in level s. To turn
+// around would cost a latency: the piece that then comes first is the one that was sent last, and a
 // neighbour could not know any earlier that there is room for it.
 
 int RingLevels(const RankGroup& group) { return group.count - 1; }
@@ -193,8 +193,7 @@ AllreduceStep HierarchicalAllreduce::ReturnStep(int level, int64_t elements) con
 }
 
 int HierarchicalAllreduce::SentIn(int level) const {
-  return level < RingLevels(leaders_) ? TreeLevels(own_) + level
-                                      : AllreduceSchedule::SentIn(level);
+  return level < RingLevels(leaders_) ? TreeLevels(own_) + level : AllreduceSchedule::SentIn(level);
 }
 
 TorusAllreduce::TorusAllreduce(Rank rank, Rank rows, Rank columns)

@@ -229,7 +229,8 @@ absl::Status TryHosts(const Config& config) {
 std::string SharedCores(const Config& config) {
   const int cores = UsableCores();
   if (HasHosts(config) || config.nodes() <= 2 * cores) return "";
-  return absl::StrCat(config.nodes(), " nodes take turns on ", cores, cores == 1 ? " core" : " cores",
+  return absl::StrCat(config.nodes(), " nodes take turns on ", cores,
+                      cores == 1 ? " core" : " cores",
                       ": times and waits will be this machine's, not those of ", config.nodes(),
                       " hosts, which `grapevine sim` has\n");
 }

@@ -67,9 +67,9 @@ std::string CrossoverText(const char* what, const char* other, const CrossoverSe
 
 std::string Recommendation(const Advice& advice) {
   const CandidateResult& chosen = advice.ranking[advice.chosen];
-  std::string text = absl::StrCat("take ", chosen.candidate.name(), ": ",
-                                  HumanDuration(chosen.seconds),
-                                  " a round, which says nothing of how many rounds it takes (below)\n");
+  std::string text =
+      absl::StrCat("take ", chosen.candidate.name(), ": ", HumanDuration(chosen.seconds),
+                   " a round, which says nothing of how many rounds it takes (below)\n");
   const std::optional<size_t>& rival =
       chosen.candidate.centralized ? advice.best_gossip : advice.best_centralized;
   if (rival && advice.ranking[*rival].seconds > (1 + kTolerance) * chosen.seconds) {
@@ -118,10 +118,10 @@ std::string Table(const ClusterAdvice& advice) {
                                      "a round", "slower", "gap", "rounds to mix", "memory");
   const double fastest = advice.advice.ranking.front().seconds;
   for (const CandidateResult& result : advice.advice.ranking) {
-    absl::StrAppendFormat(
-        &text, "%-*s  %9s  %7.2f\u00d7  %7.3f  %13.0f  %s\n", static_cast<int>(width),
-        result.candidate.name(), HumanDuration(result.seconds), result.seconds / fastest,
-        result.gap, result.rounds_to_mix, HumanSize(static_cast<double>(result.memory)));
+    absl::StrAppendFormat(&text, "%-*s  %9s  %7.2f\u00d7  %7.3f  %13.0f  %s\n",
+                          static_cast<int>(width), result.candidate.name(),
+                          HumanDuration(result.seconds), result.seconds / fastest, result.gap,
+                          result.rounds_to_mix, HumanSize(static_cast<double>(result.memory)));
   }
   for (const auto& [candidate, why] : advice.left_out) {
     absl::StrAppend(&text, candidate.name(), ": not possible (", std::string(why.message()), ")\n");

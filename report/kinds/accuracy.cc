@@ -136,7 +136,8 @@ absl::StatusOr<Figure> AccuracyPage(const PlotRequest& request) {
   const std::vector<const Config*> configs = ConfigsOf(runs);
   ASSIGN_OR_RETURN(const ConfigField* const field, SettingOf(request.x, configs));
   ASSIGN_OR_RETURN(const Accuracies accuracies, FinalAccuracies(runs));
-  Page page = field != nullptr ? CurvesOver(*field, configs, accuracies) : Bars(configs, accuracies);
+  Page page =
+      field != nullptr ? CurvesOver(*field, configs, accuracies) : Bars(configs, accuracies);
   page.panels.front().y.label = "final " + page.panels.front().y.label;
   page.title = CommonTitle(configs);
   page.columns = 1;

@@ -84,7 +84,8 @@ PageBlock EdgeBlocks(const Topology& graph, const std::optional<Waits>& waits) {
 }
 
 // Of a run without a summary, which goes on or has failed: as many nodes as are missing, those who
-// have measured last the longest ago, and when that was. Nobody, unless all nodes' metrics are here.
+// have measured last the longest ago, and when that was. Nobody, unless all nodes' metrics are
+// here.
 std::map<Rank, Round> LostSoFar(const RecordedRun& run) {
   const int64_t nodes = run.config.nodes();
   const int64_t living = run.metrics.empty() ? nodes : run.metrics.back().living.value_or(nodes);
@@ -92,7 +93,8 @@ std::map<Rank, Round> LostSoFar(const RecordedRun& run) {
   for (Rank rank = 0; living < nodes && rank < nodes; ++rank) {
     const absl::StatusOr<std::vector<NodeMetrics>> lines = ReadNode(run, rank);
     if (!lines.ok() || lines->empty()) return {};
-    if (lines->back().round < run.metrics.back().round) last.emplace_back(lines->back().round, rank);
+    if (lines->back().round < run.metrics.back().round)
+      last.emplace_back(lines->back().round, rank);
   }
   std::ranges::sort(last);
   last.resize(std::min(last.size(), static_cast<size_t>(nodes - living)));

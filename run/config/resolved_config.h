@@ -36,8 +36,8 @@ struct ResolvedConfig {
   }
 };
 
-// One line per value, under the headings of the help text; fields without a value are omitted. Those
-// of the fields `idle` are said to have no effect.
+// One line per value, under the headings of the help text; fields without a value are omitted.
+// Those of the fields `idle` are said to have no effect.
 std::string PrintResolved(const ResolvedConfig& resolved, const std::set<std::string>& idle = {});
 
 // Where a value was given: "--batch", "GRAPEVINE_BATCH", "ring.textproto:3: batch"; for a default,

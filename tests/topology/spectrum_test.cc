@@ -317,14 +317,15 @@ TEST(SpectrumTest, AHundredThousandNodes) {
 // What the rounds before it, from round 0 on, leave of the disagreement that they shrink least.
 double Left(const Mixing& mixing, Round rounds) {
   const Rank n = mixing.topology().size();
-  Eigen::MatrixXd product = Eigen::MatrixXd::Identity(n, n) - Eigen::MatrixXd::Constant(n, n, 1.0 / n);
+  Eigen::MatrixXd product =
+      Eigen::MatrixXd::Identity(n, n) - Eigen::MatrixXd::Constant(n, n, 1.0 / n);
   for (Round round = 0; round < rounds; ++round) product = RoundMatrix(mixing, round) * product;
   return Eigen::JacobiSVD<Eigen::MatrixXd>(product).singularValues()(0);
 }
 
 TEST(SpectrumTest, RoundsToTenthAreTheFirstThatLeaveNoMore) {
-  for (const char* topology : {"ring", "exponential", "one-peer-exponential", "star", "hypercube", "torus",
-                               "complete"}) {
+  for (const char* topology :
+       {"ring", "exponential", "one-peer-exponential", "star", "hypercube", "torus", "complete"}) {
     for (const Rank n : {2, 4, 7, 8, 15, 16}) {
       if (!MakeTopology(topology, n, 1).ok()) continue;
       for (const char* weights : {"metropolis", "lazy"}) {

@@ -46,9 +46,8 @@ Json Properties(const TopologySummary& summary) {
                {"degree_mean", summary.degree_mean}};
   AddSpectrum(summary.spectrum, &json);
   json["exact"] = summary.exact;
-  json["rounds_to_tenth"] = std::isinf(summary.rounds_to_tenth)
-                                ? Json(nullptr)
-                                : Json(summary.rounds_to_tenth);
+  json["rounds_to_tenth"] =
+      std::isinf(summary.rounds_to_tenth) ? Json(nullptr) : Json(summary.rounds_to_tenth);
   if (summary.product) {
     json["rho_by_round"] = summary.rho_by_round;
     AddSpectrum(*summary.product, &json["period_product"]);

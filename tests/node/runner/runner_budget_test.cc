@@ -148,10 +148,10 @@ class WorkerAtTheEnd : public ::testing::Test {
 
   static std::unique_ptr<Algorithm> NewAlgorithm() {
     const auto instance = [](const View& view, Rank rank) {
-      return MakeAlgorithm("ps:async", {.rank = rank,
-                                        .mixing = *MakeMixing("metropolis",
-                                                              *MakeTopology("ring", 2, 1)),
-                                        .learning_rate = [](Round) { return 0.1; }});
+      return MakeAlgorithm("ps:async",
+                           {.rank = rank,
+                            .mixing = *MakeMixing("metropolis", *MakeTopology("ring", 2, 1)),
+                            .learning_rate = [](Round) { return 0.1; }});
     };
     return *ResilientAlgorithm::Make({.self = 0, .first = FirstView(2), .make = instance});
   }
