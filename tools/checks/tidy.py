@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""clang-tidy over what compile_commands.json names: tidy.py [FILE...]
+"""clang-tidy over what compile_commands.json names: tidy.py [--part=K/N | FILE...]
 
 Prints each warning once, and how many there are of each check. Exit status 1
 when clang-tidy could not read a file. Without files, all of them, tests aside,
-two at a time.
+two at a time; with --part, every N-th, so that N parts, one after the other,
+are all.
 """
 import collections
 import concurrent.futures
@@ -21,10 +22,19 @@ def tidy(file):
     return [match.groups() for match in map(WARNING.match, result.stdout.splitlines()) if match]
 
 
-def main(files):
+def part_of(files, text):
+    part, parts = map(int, text.split("/"))
+    return files[part % parts::parts]
+
+
+def main(arguments):
+    files = [argument for argument in arguments if not argument.startswith("--")]
     with open("compile_commands.json", encoding="utf-8") as file:
         known = [entry["file"] for entry in json.load(file)]
-    files = files or [name for name in known if not name.startswith("tests/")]
+    files = files or [name for name in sorted(known) if not name.startswith("tests/")]
+    for argument in arguments:
+        if argument.startswith("--part="):
+            files = part_of(files, argument.removeprefix("--part="))
     seen = set()
     counts = collections.Counter()
     failed = False
