@@ -287,10 +287,10 @@ TEST(Sim, WhatUsesNoGraphIsSimulatedOnceForAllGraphs) {
       simulated.push_back(entry.path().filename().string());
     }
   }
-  EXPECT_THAT(simulated,
-              ::testing::UnorderedElementsAre(
-                  "topology=ring_algorithm=dpsgd", "topology=torus_algorithm=dpsgd",
-                  "topology=hypercube_algorithm=allreduce", "topology=hypercube_algorithm=ps"));
+  EXPECT_THAT(simulated, ::testing::UnorderedElementsAre("topology=ring_algorithm=dpsgd",
+                                                         "topology=torus_algorithm=dpsgd",
+                                                         "topology=hypercube_algorithm=allreduce",
+                                                         "topology=hypercube_algorithm=ps"));
   std::map<std::string, std::set<std::string>> rows;  // results, by algorithm
   std::istringstream csv(FileText(out + "/sweep.csv"));
   std::string line;
