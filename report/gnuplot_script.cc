@@ -390,7 +390,8 @@ std::string Tics(const char* which, const Axis& axis, const PageLayout& layout, 
                       ")\n");
 }
 
-// Of bars in one group without a name each has the number that the legend gives it.
+// Whether bars have the legend's numbers under them: those of a single group without a name, which
+// only their colours would tell apart.
 bool NumbersBars(const Panel& panel) {
   const auto& groups = panel.x.named_tics;
   return panel.bars && panel.curves.size() > 1 && groups.size() == 1 && groups[0].first.empty();

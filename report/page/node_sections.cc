@@ -83,9 +83,9 @@ PageBlock EdgeBlocks(const Topology& graph, const std::optional<Waits>& waits) {
   return blocks;
 }
 
-// Of a run without a summary, which goes on or has failed: as many nodes as are missing, those who
-// have measured last the longest ago, and when that was. Nobody, unless all nodes' metrics are
-// here.
+// The nodes that a run without a summary, which goes on or has failed, is missing, each with the
+// round that it measured last. The metrics say how many are missing; they are those that are
+// farthest behind. Empty unless the metrics of all nodes are here.
 std::map<Rank, Round> LostSoFar(const RecordedRun& run) {
   const int64_t nodes = run.config.nodes();
   const int64_t living = run.metrics.empty() ? nodes : run.metrics.back().living.value_or(nodes);

@@ -5,24 +5,13 @@
 #include <cmath>
 #include <vector>
 
+#include "topology/spectrum/round_matrix.h"
 #include "topology/topology.h"
 
 namespace grapevine {
 namespace {
 
 using Matrix = Eigen::MatrixXd;
-
-Matrix MatrixOf(const Mixing& mixing, Round round) {
-  const Rank n = mixing.topology().size();
-  Matrix matrix = Matrix::Zero(n, n);
-  MixingRow row;
-  for (Rank i = 0; i < n; ++i) {
-    mixing.Row(i, round, &row);
-    matrix(i, i) = row.self;
-    for (const auto& [j, weight] : row.in) matrix(i, j) = weight;
-  }
-  return matrix;
-}
 
 // What rounding adds to a product that averages exactly.
 constexpr double kRounding = 1e-12;
@@ -66,7 +55,7 @@ std::optional<Round> OfEigenvalues(const Mixing& mixing, double share, Round mos
   return std::nullopt;
 }
 
-// By squares; 1 multiplies by nothing.
+// By repeated squaring.
 Matrix Power(Matrix base, Round exponent) {
   Matrix power = Matrix::Identity(base.rows(), base.cols());
   for (; exponent > 0; exponent /= 2) {
@@ -102,7 +91,7 @@ std::optional<Round> RoundsToConsensus(const Mixing& mixing, double share, Round
   const Matrix mean = Matrix::Constant(n, n, 1.0 / n);
   std::vector<Matrix> rounds;
   for (Round round = 0; round < mixing.topology().period(); ++round) {
-    rounds.push_back(MatrixOf(mixing, round) - mean);
+    rounds.push_back(RoundMatrix(mixing, round) - mean);
   }
   if (rounds.size() == 1 && mixing.symmetric()) return OfPowers(rounds.front(), share, most);
   return OfProducts(rounds, share, most, beyond);

@@ -15,7 +15,8 @@ namespace grapevine {
 // spectral norm: the nodes' disagreement, the norm of all replicas' distances to their mean, is
 // then at most this share of what it was. For a fixed symmetric W that is rho^r <= share. None if
 // more than `most` rounds are needed. The weights are doubly stochastic and have a period; `share`
-// is in (0, 1). So many whole periods as `beyond` are known to leave more, and are not looked at.
+// is in (0, 1). The first `beyond` periods, of which the caller knows that they leave more, are
+// skipped.
 //
 // Takes time n for each round where the eigenvalues have a formula (Mixing::Eigenvalue: all rounds
 // have the same eigenvectors, which are orthogonal); otherwise n^3, for a fixed symmetric W once.

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "random/keyed_random.h"
 #include "topology/spectrum/consensus.h"
+#include "topology/spectrum/round_matrix.h"
 #include "topology/weights/mixing.h"
 
 namespace grapevine {
@@ -155,18 +156,6 @@ std::optional<Spectrum> ClosedForm(Rank n, const std::function<std::optional<Com
   return spectrum;
 }
 
-Eigen::MatrixXd DenseRound(const Mixing& mixing, Round round) {
-  const Rank n = mixing.topology().size();
-  Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(n, n);
-  MixingRow row;
-  for (Rank i = 0; i < n; ++i) {
-    mixing.Row(i, round, &row);
-    matrix(i, i) = row.self;
-    for (const auto& [j, weight] : row.in) matrix(i, j) = weight;
-  }
-  return matrix;
-}
-
 absl::StatusOr<Spectrum> Dense(const Eigen::MatrixXd& matrix, bool symmetric) {
   std::vector<Complex> eigenvalues;
   const auto take = [&](const auto& solver) {
@@ -216,11 +205,11 @@ double RoundsAt(double shrink) {
   return std::max(1.0, std::ceil(std::log(kTenth) / std::log(shrink) - kRounding));
 }
 
-// Those of a schedule of which a whole period shrinks by `rho` in the long run: it leaves at least
-// as much of some disagreement.
+// TopologySummary::rounds_to_tenth. `rho` is that of a whole period: m periods leave at least rho^m
+// of some disagreement, so that the search begins where this is a tenth.
 double RoundsToTenth(const Mixing& mixing, double rho, const TopologySummary& summary) {
-  // By how many periods more than that they are searched for: only products of matrices that have
-  // little in common with symmetric ones need several.
+  // Periods that are searched from there: one where the matrices are symmetric and commute, several
+  // where their product is far from normal.
   constexpr Round kMore = 16;
   if (summary.nodes == 1) return 0;
   const bool powers = summary.period == 1 && mixing.symmetric();
@@ -268,7 +257,7 @@ absl::StatusOr<Spectrum> RoundSpectrum(const Mixing& mixing, Round round) {
   const auto closed = ClosedForm(n, [&](Rank k) { return mixing.Eigenvalue(k, round); });
   if (closed) return *closed;
   if (n > kWholeSpectrumNodes) return Large(mixing, round);
-  return Dense(DenseRound(mixing, round), mixing.symmetric());
+  return Dense(RoundMatrix(mixing, round), mixing.symmetric());
 }
 
 absl::StatusOr<Spectrum> PeriodSpectrum(const Mixing& mixing) {
@@ -287,9 +276,9 @@ absl::StatusOr<Spectrum> PeriodSpectrum(const Mixing& mixing) {
                                                  " is only known up to ", kWholeSpectrumNodes,
                                                  " nodes"));
   }
-  Eigen::MatrixXd product = DenseRound(mixing, 0);
+  Eigen::MatrixXd product = RoundMatrix(mixing, 0);
   for (Round round = 1; round < topology.period(); ++round) {
-    product = DenseRound(mixing, round) * product;
+    product = RoundMatrix(mixing, round) * product;
   }
   return Dense(product, false);
 }
