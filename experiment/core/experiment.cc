@@ -185,16 +185,14 @@ absl::Status Experiment::BuildRoles() {
 }
 
 absl::Status Experiment::BuildGraph() {
-  const bool used = UsesGraph(config_);
   absl::StatusOr<std::shared_ptr<const Topology>> topology =
       MakeTopology(config_.topology(), config_.nodes(), config_.seed());
-  // A graph and weights that nobody uses are refused to nobody, but for names that there are not.
-  const absl::StatusOr<Spec> spec = ParseSpec(config_.topology());
-  if (!topology.ok() && !used && spec.ok() && Topologies().Find(spec->name) != nullptr) {
+  // A graph and weights that nobody uses are refused to nobody.
+  if (!topology.ok() && AnyGraphWillDo(config_)) {
     topology = MakeTopology(Config().topology(), config_.nodes(), config_.seed());
   }
   if (!topology.ok()) return NamingFlag("--topology", config_.topology(), topology.status());
-  const std::string weights = used ? config_.mixing() : Config().mixing();
+  const std::string weights = UsesGraph(config_) ? config_.mixing() : Config().mixing();
   absl::StatusOr<std::shared_ptr<const Mixing>> mixing = MakeMixing(weights, *std::move(topology));
   if (!mixing.ok()) return NamingFlag("--mixing", config_.mixing(), mixing.status());
   mixing_ = *std::move(mixing);

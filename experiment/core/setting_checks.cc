@@ -13,6 +13,7 @@
 #include "experiment/core/failure_policy.h"
 #include "model/problem/problem.h"
 #include "run/config/config_field.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 namespace {
@@ -202,6 +203,11 @@ bool Differs(const std::string& spec, const OptimizerOptions& one, const Optimiz
 }  // namespace
 
 bool UsesGraph(const Config& config) { return !IsCentralized(config.algorithm()); }
+
+bool AnyGraphWillDo(const Config& config) {
+  const absl::StatusOr<Spec> spec = ParseSpec(config.topology());
+  return !UsesGraph(config) && spec.ok() && Topologies().Find(spec->name) != nullptr;
+}
 
 bool MomentumMatters(const Config& config) {
   return Differs(config.optimizer(), {.momentum = 0.5}, {.momentum = 0.25});

@@ -34,6 +34,8 @@ absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer
 // Whether nodes talk along --topology, with the weights of --mixing: an allreduce, and servers,
 // have ways of their own.
 bool UsesGraph(const Config& config);
+// Whether they do not, and --topology is one that there is, whether or not it fits.
+bool AnyGraphWillDo(const Config& config);
 
 // Whether --momentum, or --weight-decay, changes what the optimizer of this (valid) configuration
 // does: Adam has no momentum of that kind, and a spec's own numbers take precedence.

@@ -131,25 +131,12 @@ absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& op
 
 // A key that is equal for cells whose runs are the same.
 std::string RunOf(Config config) {
-  if (!UsesGraph(config)) {
+  if (AnyGraphWillDo(config)) {
     config.clear_topology();
     config.clear_mixing();
   }
   config.clear_out();
   return ConfigFileText(config);
-}
-
-// The result of the first cell that can be built, or the first cell's error.
-absl::StatusOr<Summary> RunFirst(const std::vector<SweepCell>& cells,
-                                 const std::vector<size_t>& shared, const SweepRunOptions& options,
-                                 double* seconds) {
-  absl::StatusOr<Summary> result = RunCell(cells[shared.front()], options, seconds);
-  for (size_t i = 1; i < shared.size() && !result.ok(); ++i) {
-    if (FailureOf(result.status()) != Failure::kUsage) break;  // not because of its graph
-    absl::StatusOr<Summary> other = RunCell(cells[shared[i]], options, seconds);
-    if (other.ok()) return other;
-  }
-  return result;
 }
 
 }  // namespace
@@ -196,7 +183,8 @@ std::vector<absl::StatusOr<Summary>> RunSweep(const std::vector<SweepCell>& cell
         mine = next++;
       }
       double seconds = 0;
-      const absl::StatusOr<Summary> result = RunFirst(cells, shared[mine], options, &seconds);
+      const absl::StatusOr<Summary> result =
+          RunCell(cells[shared[mine].front()], options, &seconds);
       MutexLock lock(mutex);
       for (const size_t cell : shared[mine]) results[cell] = result;
       if (options.on_done) options.on_done(shared[mine], seconds);

@@ -304,6 +304,17 @@ TEST(Sim, WhatUsesNoGraphIsSimulatedOnceForAllGraphs) {
   EXPECT_EQ(rows["ps"].size(), 1u);
 }
 
+TEST(Sim, AGraphThatThereIsNotIsRefusedAlsoWhereNobodyUsesIt) {
+  for (const char* graphs : {"--topology=ring,rign", "--topology=rign,ring"}) {
+    const ScratchFolder folder;
+    const Ended ended = RunGrapevine(
+        Sim({graphs, "--algorithm=allreduce", "-n", "4", "--out=" + folder.File("sweep")}));
+    EXPECT_EQ(ended.exit_code, kUsage) << graphs;
+    EXPECT_THAT(ended.output,
+                AllOf(HasSubstr("1 of 2 cells failed"), HasSubstr("did you mean ring?")));
+  }
+}
+
 TEST(Sim, WhatUsesNoWeightsIsSimulatedOnceForAllWeights) {
   const ScratchFolder folder;
   const std::string out = folder.File("sweep");
