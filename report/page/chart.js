@@ -16,11 +16,30 @@ function dashOf(curve, simulated) {
   return [simulated ? '6 4' : null, simulated ? '2 3' : '10 3'][Math.floor(curve / 8) % 2];
 }
 
+// For whom colours alone do not tell curves and bars apart: each has a shape, too. A path around
+// (0, 0), one unit high.
+const SHAPES = [
+  'M-.5 0A.5 .5 0 1 0 .5 0A.5 .5 0 1 0-.5 0z',
+  'M-.45-.45H.45V.45H-.45z',
+  'M0-.55L.55 .45H-.55z',
+  'M0-.6L.6 0L0 .6L-.6 0z',
+  'M-.55-.45H.55L0 .55z',
+  'M-.2-.5H.2V-.2H.5V.2H.2V.5H-.2V.2H-.5V-.2H-.2z',
+  'M-.5-.5L-.2-.5L0-.25L.2-.5H.5L.25 0L.5 .5H.2L0 .25L-.2 .5H-.5L-.25 0z',
+  'M0-.6L.18-.2L.6-.2L.28 .08L.4 .5L0 .25L-.4 .5L-.28 .08L-.6-.2L-.18-.2z',
+];
+
+function markOf(curve, x, y, size) {
+  return svg('path', { class: 'mark', d: SHAPES[curve % SHAPES.length], fill: colourOf(curve),
+    transform: `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${size.toFixed(1)})` });
+}
+
 // A line of the legend.
 function sampleOf(curve, simulated) {
-  return svg('svg', { class: 'sample', viewBox: '0 0 26 10', 'aria-hidden': 'true' },
-    svg('line', { x1: 1, x2: 25, y1: 5, y2: 5, stroke: colourOf(curve), 'stroke-width': 3,
-      'stroke-dasharray': dashOf(curve, simulated) }));
+  return svg('svg', { class: 'sample', viewBox: '0 0 34 12', 'aria-hidden': 'true' },
+    svg('line', { x1: 1, x2: 33, y1: 6, y2: 6, stroke: colourOf(curve), 'stroke-width': 3,
+      'stroke-dasharray': dashOf(curve, simulated) }),
+    markOf(curve, 17, 6, 10));
 }
 
 class Chart {
@@ -123,12 +142,17 @@ class Chart {
     parts.push(svg('polyline', { class: 'curve', stroke: colourOf(curve.colour),
       'stroke-dasharray': dashOf(curve.colour, this.simulated(curve)),
       points: curve.points.map((point) => at(point, point[2])).join(' ') }));
-    if (curve.points.length === 1) {
-      const [point] = curve.points;
-      parts.push(svg('circle', { cx: this.right(point[0]), cy: this.up(point[2]), r: 4,
-        fill: colourOf(curve.colour) }));
-    }
+    parts.push(...this.marks(curve));
     return parts;
+  }
+
+  // A few along the curve, elsewhere than those of the others.
+  marks(curve) {
+    const { points, colour } = curve;
+    const every = Math.max(1, Math.ceil(points.length / 6));
+    const first = Math.min(points.length - 1, Math.floor((every * (colour % 8)) / 8));
+    return points.filter((_, i) => i % every === first)
+      .map((point) => markOf(colour, this.right(point[0]), this.up(point[2]), 9));
   }
 
   bars(curves, height) {
@@ -136,9 +160,12 @@ class Chart {
     const thick = (0.8 * unit) / Math.max(1, curves.length);
     return curves.flatMap((curve, i) => curve.points.map((point) => {
       const top = this.up(point[2]);
-      return svg('rect', { x: this.right(point[0]) - 0.4 * unit + i * thick, y: top, width: thick * 0.92,
+      const left = this.right(point[0]) - 0.4 * unit + i * thick;
+      const bar = svg('rect', { x: left, y: top, width: thick * 0.92,
         height: Math.max(0, height - MARGIN.bottom - top), fill: colourOf(curve.colour) });
-    }));
+      const size = Math.min(9, thick);
+      return [bar, markOf(curve.colour, left + 0.46 * thick, top - 0.7 * size, size)];
+    }).flat());
   }
 
   nameOf(place) {
