@@ -197,6 +197,18 @@ std::string FlagWithEmptyValue(int argc, char** argv) {
   return "";
 }
 
+// "-nodes=4", where --nodes is meant and CLI11 reads -n of "odes=4"; empty if there is none.
+std::string LongFlagWithOneSign(const CLI::App& command, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument(argv[i]);
+    if (argument == "--") break;
+    if (argument.size() < 3 || argument[0] != '-' || argument[1] == '-') continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.size() > 2 && command.get_option_no_throw("-" + name) != nullptr) return argument;
+  }
+  return "";
+}
+
 // The command whose flags these are.
 const CLI::App& NamedFirst(const CLI::App& app, int argc, char** argv) {
   for (const CLI::App* command : app.get_subcommands({})) {
@@ -398,6 +410,10 @@ int CommandLine::Run(int argc, char** argv) {
   const CLI::App& named = NamedFirst(*app_, argc, argv);
   if (const std::string flag = FlagWithEmptyValue(argc, argv); !flag.empty()) {
     return ReportFailure(named, UsageError(flag + ": the value is empty" + SeeHelp(named)));
+  }
+  if (const std::string flag = LongFlagWithOneSign(named, argc, argv); !flag.empty()) {
+    return ReportFailure(
+        named, UsageError(absl::StrCat("unknown flag ", flag, "; did you mean -", flag, "?")));
   }
   std::vector<std::string> arguments = Arguments(named, argc, argv);
   std::vector<char*> pointers;

@@ -34,6 +34,9 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> PhantomProblem::MakeObje
 
 namespace {
 
+// Bytes and nanoseconds of a run are counted in 64 bits.
+constexpr int64_t kMostBytes = 1'000'000'000'000'000;
+
 // "phantom:SIZE"
 absl::StatusOr<std::unique_ptr<Problem>> MakePhantom(const Spec& spec,
                                                      const ProblemRequest& request) {
@@ -43,6 +46,7 @@ absl::StatusOr<std::unique_ptr<Problem>> MakePhantom(const Spec& spec,
   ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(size));
   constexpr int64_t kElement = sizeof(float);
   if (bytes < kElement) return SpecError(spec.text, "a replica has at least one fp32 number (4B)");
+  if (bytes > kMostBytes) return SpecError(spec.text, "a replica has at most 1 PB");
   return std::make_unique<PhantomProblem>(
       PhantomOptions{.elements = bytes / kElement, .batch_size = request.batch_size});
 }

@@ -75,6 +75,14 @@ TEST(Usage, FlagsAsOtherProgramsHaveThemAreTaken) {
   }
 }
 
+TEST(Usage, ALongFlagWithOneSignBringsTheOneWithTwo) {
+  ExpectRefused({"train", "-nodes=4"}, kUsage,
+                HasSubstr("grapevine train: unknown flag -nodes=4; did you mean --nodes=4?"));
+  ExpectRefused({"topology", "-topology", "ring"}, kUsage,
+                HasSubstr("unknown flag -topology; did you mean --topology?"));
+  EXPECT_THAT(AnswerTo({"topology", "-n4", "--topology=ring"}), HasSubstr("ring"));
+}
+
 TEST(Usage, AFlagOfAnotherCommandNamesThatCommand) {
   ExpectRefused({"train", "--latency"}, kUsage,
                 HasSubstr("unknown flag --latency; it is a flag of grapevine sim"));
@@ -165,6 +173,8 @@ TEST(Usage, SpecsThatAreNotUnderstoodNameTheFlag) {
   ExpectRefused({"topology", "--topology=ring,nosuch"}, kUsage, HasSubstr("--topology=nosuch: "));
   ExpectRefused({"train", "--model=phantom:1", "--compute=5ms", "--rounds=1"}, kUsage,
                 HasSubstr("--model=phantom:1: "));
+  ExpectRefused({"sim", "--model=phantom:1000000TB", "--compute=5ms", "--rounds=1"}, kUsage,
+                HasSubstr("phantom:1000000TB: a replica has at most 1 PB"));
 }
 
 TEST(Usage, WhatAnAlgorithmCannotUseBringsWhatItCan) {
