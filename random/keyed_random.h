@@ -40,6 +40,7 @@ enum class Purpose : uint64_t {
   kChaos = 20,
   kStart = 21,
   kGraphSearch = 22,
+  kTestSample = 23,
 };
 
 // The stateless form, for one draw per element; constexpr, so that device code has it.

@@ -80,15 +80,19 @@ void AddMembership(const Experiment& experiment, const RunCourse& course,
 
 }  // namespace
 
-absl::StatusOr<EvaluationRecord> EvaluateAverage(const AveragedModel& average,
+absl::StatusOr<EvaluationRecord> EvaluateAverage(const AveragedModel& average, int64_t samples,
                                                  Evaluator& evaluator) {
-  ASSIGN_OR_RETURN(const Evaluation plain, evaluator.Evaluate(average.model));
+  ASSIGN_OR_RETURN(const Evaluation plain,
+                   samples == 0 ? evaluator.Evaluate(average.model)
+                                : evaluator.EvaluateOnSample(average.model, samples));
   EvaluationRecord evaluation{.round = average.round,
                               .consensus_distance = average.consensus_distance,
                               .buffer_distance = average.buffer_distance,
                               .test_loss = plain.loss,
                               .test_accuracy = plain.accuracy,
+                              .test_samples = plain.samples,
                               .bytes_sent = average.bytes_sent};
+  if (samples != 0) return evaluation;
   ASSIGN_OR_RETURN(const std::optional<Evaluation> recalibrated,
                    evaluator.EvaluateRecalibrated(average.model));
   if (recalibrated) {

@@ -26,9 +26,9 @@
 
 namespace grapevine {
 
-// With averaged batch-norm statistics and, if the model has any, also with recalibrated ones,
-// which are in `average` for that time.
-absl::StatusOr<EvaluationRecord> EvaluateAverage(const AveragedModel& average,
+// On so many test samples; 0: on all, with averaged batch-norm statistics and, if the model has
+// any, also with recalibrated ones, which are in `average` for that time.
+absl::StatusOr<EvaluationRecord> EvaluateAverage(const AveragedModel& average, int64_t samples,
                                                  Evaluator& evaluator);
 
 // `run`/model.safetensors.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/status.h"
+#include "experiment/core/evaluation_times.h"
 #include "model/problem/problem.h"
 #include "run/config/resolved_config.h"
 
@@ -64,7 +65,8 @@ absl::Status CheckEvaluations(const Config& config, const RunPlan& plan) {
       return UsageError(
           absl::StrCat("--batch-schedule=", config.batch_schedule(), ": the batch can grow after ",
                        needed, " evaluations at the earliest, of which the run has ", evaluation,
-                       "; lower --eval-every=", config.eval_every(), ", or make the run longer"));
+                       "; lower --eval-every=", plan.evaluate_every / plan.extent.rounds_per_epoch,
+                       ", or make the run longer"));
     }
     last = plan.NextEvaluation(last);
   }
@@ -169,6 +171,10 @@ bool RunPlan::Measured(Round completed) const {
   return due || completed == rounds || Evaluated(completed);
 }
 
+int64_t RunPlan::EvaluationSamples(Round completed) const {
+  return completed >= rounds ? 0 : evaluation_samples;
+}
+
 Round RunPlan::NextEvaluation(Round completed) const {
   if (evaluate_every == 0) return rounds;
   const double position = (MultiplesBy(completed) + 1) * evaluate_every;
@@ -204,7 +210,6 @@ absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank present, const TrainT
     run.rounds_per_epoch = static_cast<double>(data->train->size()) /
                            static_cast<double>(FirstGlobalBatch(config, workers));
   }
-  plan.evaluate_every = config.eval_every() * run.rounds_per_epoch;
   plan.measure_by_rounds = config.log_every() > 0;
   plan.measure_every =
       plan.measure_by_rounds
@@ -218,6 +223,9 @@ absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank present, const TrainT
     run.rounds = static_cast<Round>(rounds);
   }
   RETURN_IF_ERROR(CheckLength(config, static_cast<double>(run.rounds)));
+  const EvaluationTimes evaluations = EvaluationsOf(config, run, data);
+  plan.evaluate_every = evaluations.every * run.rounds_per_epoch;
+  plan.evaluation_samples = evaluations.samples;
   ASSIGN_OR_RETURN(plan.batches, ScheduleOf(config, run));
   RETURN_IF_ERROR(CheckPasses(config, plan));
   plan.rounds = config.has_rounds() ? config.rounds() : plan.batches.RoundsFor(run.rounds);

@@ -41,6 +41,7 @@ struct RunPlan {
   int64_t passes = 1;       // of --batch samples in a round of the first batch: --accumulate
   // In first batches; 0: never.
   double evaluate_every = 0;
+  int64_t evaluation_samples = 0;  // of the test set, before the last evaluation; 0: all
   int64_t measure_every = 1;
   bool measure_by_rounds = false;  // `measure_every` is in rounds
   // Workers who share the data set in rounds; 0: there is none, or what some do not do others will.
@@ -67,6 +68,8 @@ struct RunPlan {
   // What is evaluated is also measured.
   bool Evaluated(Round completed) const;
   bool Measured(Round completed) const;
+  // How many test samples that evaluation looks at; 0: all.
+  int64_t EvaluationSamples(Round completed) const;
   // The first evaluation after so many rounds; the last round, if there is none.
   Round NextEvaluation(Round completed) const;
 

@@ -30,9 +30,13 @@ bool Chosen(const Config& config, const char* name) {
   return FieldText(field, config) != FieldText(field, Config());
 }
 
+bool GrowsAtPlateaus(const Config& config) {
+  return absl::StartsWith(config.batch_schedule(), "plateau");
+}
+
 // What shows a plateau is the loss of the test data.
 absl::Status CheckPlateausShow(const Config& config) {
-  if (!absl::StartsWith(config.batch_schedule(), "plateau") || SeesData(config.model())) {
+  if (!GrowsAtPlateaus(config) || SeesData(config.model())) {
     return absl::OkStatus();
   }
   return Refuse(config, "batch_schedule",
@@ -68,7 +72,7 @@ absl::Status CheckWithoutData(const Config& config) {
                                " has no accuracy; drop it or choose another model"));
   }
   // The settings that concern data.
-  for (const char* name : {"data", "split", "label_smoothing", "augment_until"}) {
+  for (const char* name : {"data", "split", "label_smoothing", "augment_until", "eval_samples"}) {
     if (!Chosen(config, name)) continue;
     return Refuse(config, name,
                   absl::StrCat("--model=", config.model(), " has no data; drop one of them"));
@@ -76,10 +80,22 @@ absl::Status CheckWithoutData(const Config& config) {
   return absl::OkStatus();
 }
 
+// Some samples show how training goes; a decision is made by all.
+absl::Status CheckDecisions(const Config& config) {
+  if (config.eval_samples() == 0) return absl::OkStatus();
+  const char* const deciding = config.has_target_accuracy() ? "--target-accuracy"
+                               : GrowsAtPlateaus(config)    ? "--batch-schedule=plateau"
+                                                            : nullptr;
+  if (deciding == nullptr) return absl::OkStatus();
+  return Refuse(config, "eval_samples",
+                absl::StrCat(deciding, " decides by the whole test set; drop one of them"));
+}
+
 }  // namespace
 
 absl::Status CheckModelSettings(const Config& config) {
   RETURN_IF_ERROR(CheckPlateausShow(config));
+  RETURN_IF_ERROR(CheckDecisions(config));
   RETURN_IF_ERROR(CheckTimesAlone(config));
   return CheckWithoutData(config);
 }

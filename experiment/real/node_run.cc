@@ -871,7 +871,8 @@ absl::Status NodeRun::ReportTotals() {
 }
 
 absl::Status NodeRun::Evaluate(const AveragedModel& average) {
-  const absl::StatusOr<EvaluationRecord> evaluation = EvaluateAverage(average, *evaluator_);
+  const absl::StatusOr<EvaluationRecord> evaluation =
+      EvaluateAverage(average, course_->plan().EvaluationSamples(average.round), *evaluator_);
   if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
   options_.on_average(average);
   // Whoever had the role before may have moved the limit, or met the target and not said so.

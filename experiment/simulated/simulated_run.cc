@@ -434,7 +434,9 @@ absl::Status SimulatedRun::CheckModels(const MeasuredRound& measured) const {
 
 absl::StatusOr<EvaluationRecord> SimulatedRun::Evaluate(const AveragedModel& average,
                                                         const MeasuredRound& measured) {
-  ASSIGN_OR_RETURN(const EvaluationRecord evaluation, EvaluateAverage(average, *evaluator_));
+  const int64_t samples = course_->plan().EvaluationSamples(average.round);
+  ASSIGN_OR_RETURN(const EvaluationRecord evaluation,
+                   EvaluateAverage(average, samples, *evaluator_));
   if (horizon_.OnEvaluation(evaluation)) simulation_->ExtendLimit(horizon_.limit());
   if (horizon_.reached()) {  // nobody has to be told in time
     last_models_ = measured.models;

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <memory>
+#include <numeric>
 #include <utility>
 
 #include "base/status.h"
@@ -143,13 +145,32 @@ absl::StatusOr<std::span<const uint8_t>> ShardBatches::Pixels(int64_t round, int
   return data().VariedImage(sample, bits, scratch);
 }
 
-EvaluationBatches::EvaluationBatches(std::shared_ptr<const Dataset> data, int64_t batch_size)
-    : DatasetBatches(std::move(data), batch_size) {}
+namespace {
+
+// `count` of the first `all` numbers, ascending; none where that is all of them.
+std::vector<int32_t> Drawn(int64_t all, int64_t count) {
+  CHECK_GT(count, 0);
+  if (count >= all) return {};
+  std::vector<int32_t> numbers(static_cast<size_t>(all));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  KeyedRandom(0, Purpose::kTestSample).Shuffle(std::span(numbers));
+  numbers.resize(static_cast<size_t>(count));
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+}  // namespace
+
+EvaluationBatches::EvaluationBatches(std::shared_ptr<const Dataset> data, int64_t batch_size,
+                                     int64_t most)
+    : DatasetBatches(data, batch_size), drawn_(Drawn(data->size(), most)) {}
 
 void EvaluationBatches::Choose(int64_t round, std::vector<int32_t>* samples) {
   CHECK(0 <= round && round < count());
-  const int64_t end = std::min((round + 1) * batch_size(), data().size());
-  for (int64_t i = round * batch_size(); i < end; ++i) samples->push_back(static_cast<int32_t>(i));
+  const int64_t end = std::min((round + 1) * batch_size(), size());
+  for (int64_t i = round * batch_size(); i < end; ++i) {
+    samples->push_back(drawn_.empty() ? static_cast<int32_t>(i) : drawn_[static_cast<size_t>(i)]);
+  }
 }
 
 absl::StatusOr<std::span<const uint8_t>> EvaluationBatches::Pixels(int64_t round, int64_t index,

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <span>
@@ -117,21 +118,27 @@ class ShardBatches final : public DatasetBatches {
   int64_t pass_ = -1;  // that `shuffled_` is of
 };
 
-// A whole data set once, in its own order and without augmentation: what a model
-// is evaluated on.
+// A whole data set once, or a sample of it, in its own order and without augmentation: what a
+// model is evaluated on.
 // Thread-compatible. Rounds are 0 .. count() - 1.
 class EvaluationBatches final : public DatasetBatches {
  public:
-  // batch_size > 0; the last batch may be smaller.
-  EvaluationBatches(std::shared_ptr<const Dataset> data, int64_t batch_size);
+  // batch_size > 0; the last batch may be smaller. `most`: of a larger data set, so many samples,
+  // the same ones each time, whatever the run's seed; positive.
+  EvaluationBatches(std::shared_ptr<const Dataset> data, int64_t batch_size,
+                    int64_t most = std::numeric_limits<int64_t>::max());
 
-  // Batches that cover the data set.
-  int64_t count() const { return (data().size() + batch_size() - 1) / batch_size(); }
+  // Batches that cover them.
+  int64_t count() const { return (size() + batch_size() - 1) / batch_size(); }
 
  private:
+  int64_t size() const { return drawn_.empty() ? data().size() : std::ssize(drawn_); }
+
   void Choose(int64_t round, std::vector<int32_t>* samples) override;
   absl::StatusOr<std::span<const uint8_t>> Pixels(int64_t round, int64_t index, int32_t sample,
                                                   ImageScratch* scratch) const override;
+
+  const std::vector<int32_t> drawn_;  // ascending; empty: all
 };
 
 // Prefetches the next rounds' batches on threads of its own, while the caller computes on the

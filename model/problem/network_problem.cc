@@ -49,8 +49,8 @@ absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_
 
 absl::StatusOr<EvaluationSums> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
                                           Network& network, const PrefetchOptions& prefetch,
-                                          const BetweenBatches& between) {
-  auto source = std::make_unique<EvaluationBatches>(std::move(data), kBatch);
+                                          const BetweenBatches& between, int64_t most) {
+  auto source = std::make_unique<EvaluationBatches>(std::move(data), kBatch, most);
   PrefetchOptions options = prefetch;
   options.rounds = source->count();
   const std::unique_ptr<BatchSource> batches = Prefetched(std::move(source), options);
@@ -69,11 +69,19 @@ absl::StatusOr<EvaluationSums> EvaluateOn(std::shared_ptr<const Dataset> data, c
 }
 
 absl::StatusOr<Evaluation> NetworkEvaluator::Evaluate(const SharedVector& model) {
-  ASSIGN_OR_RETURN(const EvaluationSums result, EvaluateOn(data_.test, model.data.get(), *network_,
-                                                           options_.prefetch, options_.between));
+  return EvaluateOnSample(model, data_.test->size());
+}
+
+absl::StatusOr<Evaluation> NetworkEvaluator::EvaluateOnSample(const SharedVector& model,
+                                                              int64_t most) {
+  ASSIGN_OR_RETURN(const EvaluationSums result,
+                   EvaluateOn(data_.test, model.data.get(), *network_, options_.prefetch,
+                              options_.between, most));
   const double samples = static_cast<double>(result.samples);
-  return Evaluation{.loss = result.loss_sum / samples,
-                    .accuracy = static_cast<double>(result.correct) / samples};
+  Evaluation evaluation{.loss = result.loss_sum / samples,
+                        .accuracy = static_cast<double>(result.correct) / samples};
+  if (result.samples < data_.test->size()) evaluation.samples = result.samples;
+  return evaluation;
 }
 
 // Only the buffers differ: they are put back, and no second model is held.

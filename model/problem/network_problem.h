@@ -38,11 +38,13 @@ absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_
                                   int64_t count, float* replica,
                                   const BetweenBatches& between = {});
 
-// Evaluates `replica`: sums over all samples of `data`, in inference mode; `prefetch` says how
-// batches are filled. Errors are the network's, the data set's and those of `between`.
+// Evaluates `replica`: sums over the samples of `data`, or `most` of them, in inference mode;
+// `prefetch` says how batches are filled. Errors are the network's, the data set's and those of
+// `between`.
 absl::StatusOr<EvaluationSums> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
                                           Network& network, const PrefetchOptions& prefetch,
-                                          const BetweenBatches& between = {});
+                                          const BetweenBatches& between = {},
+                                          int64_t most = std::numeric_limits<int64_t>::max());
 
 struct NetworkEvaluatorOptions {
   // For the training batches from which batch-norm statistics are measured anew.
@@ -59,6 +61,7 @@ class NetworkEvaluator final : public Evaluator {
       : network_(std::move(network)), data_(std::move(data)), options_(std::move(options)) {}
 
   absl::StatusOr<Evaluation> Evaluate(const SharedVector& model) override;
+  absl::StatusOr<Evaluation> EvaluateOnSample(const SharedVector& model, int64_t most) override;
   absl::StatusOr<std::optional<Evaluation>> EvaluateRecalibrated(
       const SharedVector& model) override;
 

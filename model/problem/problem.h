@@ -38,6 +38,7 @@ inline absl::Status MayGoOn(const BetweenBatches& between) {
 struct Evaluation {
   std::optional<double> loss;  // its meaning is the problem's; none where that knows no data
   std::optional<double> accuracy;
+  std::optional<int64_t> samples;  // that it looked at, where these are not all
 };
 
 // Evaluates models. Thread-compatible: it has scratch memory.
@@ -46,6 +47,10 @@ class Evaluator {
   virtual ~Evaluator() = default;
   // `model` has the elements of the problem's layout.
   virtual absl::StatusOr<Evaluation> Evaluate(const SharedVector& model) = 0;
+  // On `most` test samples, always the same, where there are more.
+  virtual absl::StatusOr<Evaluation> EvaluateOnSample(const SharedVector& model, int64_t most) {
+    return Evaluate(model);
+  }
   // The same with recalibrated batch-norm statistics; absent if the model has none. They are
   // written into `model` temporarily, and restored.
   virtual absl::StatusOr<std::optional<Evaluation>> EvaluateRecalibrated(const SharedVector&) {

@@ -177,6 +177,7 @@ void RunMeter::AddEvaluation(const EvaluationRecord& evaluation, RunMetrics* met
   metrics->test_accuracy = evaluation.test_accuracy;
   metrics->test_loss_recalibrated = evaluation.test_loss_recalibrated;
   metrics->test_accuracy_recalibrated = evaluation.test_accuracy_recalibrated;
+  metrics->test_samples = evaluation.test_samples;
 }
 
 }  // namespace grapevine

@@ -24,6 +24,7 @@ constexpr auto kRunMembers = [](auto& record, auto&& visit) {
   visit("test_accuracy", record.test_accuracy);
   visit("test_loss_recalibrated", record.test_loss_recalibrated);
   visit("test_accuracy_recalibrated", record.test_accuracy_recalibrated);
+  visit("test_samples", record.test_samples);
   visit("consensus_distance", record.consensus_distance);
   visit("buffer_distance", record.buffer_distance);
   visit("bytes_sent_total", record.bytes_sent_total);
@@ -231,6 +232,8 @@ void Remember(const RunMetrics& metrics, RunMetrics* latest) {
          &RunMetrics::test_accuracy_recalibrated, &RunMetrics::consensus_distance,
          &RunMetrics::buffer_distance, &RunMetrics::bytes_sent_total,
          &RunMetrics::evaluation_bytes_sent_total, &RunMetrics::samples_per_s, &RunMetrics::living);
+  // Absent is a measurement, too: of all.
+  if (metrics.test_loss) latest->test_samples = metrics.test_samples;
 }
 
 std::string ToJsonLine(const RunMetrics& metrics) { return Dump(ToJson(metrics, kRunMembers)); }

@@ -40,6 +40,8 @@ struct RunMetrics {
   // ... and with statistics re-estimated on training data.
   std::optional<double> test_loss_recalibrated;
   std::optional<double> test_accuracy_recalibrated;
+  // How many of the test set these are of, where they are not of all.
+  std::optional<int64_t> test_samples;
   // (1/n) sum over workers of |x_i - mean x|^2 over the parameters: exact where the model
   // was evaluated; elsewhere real nodes estimate it (kernels/passes/sketch.h).
   std::optional<double> consensus_distance;
@@ -68,6 +70,7 @@ struct EvaluationRecord {
   std::optional<double> test_accuracy;
   std::optional<double> test_loss_recalibrated;
   std::optional<double> test_accuracy_recalibrated;
+  std::optional<int64_t> test_samples;  // that were looked at, where these are not all
   int64_t bytes_sent = 0;  // by all nodes, to merge their models for it
 };
 

@@ -6,10 +6,14 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
+#include "run/records/metrics.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 
@@ -52,6 +56,42 @@ TEST(Api, TrainsAndSimulatesIntoRunDirectoriesOfItsOwn) {
     EXPECT_THAT(FileText(run + "/config.textproto"), HasSubstr("model: \"softmax\""));
     EXPECT_TRUE(std::filesystem::exists(run + "/summary.json")) << run;
   }
+}
+
+std::vector<RunMetrics> EvaluationsIn(const std::string& run) {
+  std::vector<RunMetrics> evaluations;
+  std::istringstream file(FileText(run + "/metrics.jsonl"));
+  for (std::string line; std::getline(file, line);) {
+    const RunMetrics metrics = *RunMetricsFromJson(line);
+    if (metrics.test_accuracy) evaluations.push_back(metrics);
+  }
+  return evaluations;
+}
+
+TEST(Api, AShortRunIsEvaluatedOftenAndAtTheEndOnTheWholeTestSet) {
+  const ScratchFolder folder;
+  auto settings = Small();
+  settings.insert_or_assign("data", "synthetic:train=1600:test=100");
+  settings.insert_or_assign("rounds", "200");
+  settings.insert_or_assign("batch", "8");
+  const auto experiment = MakeExperiment(settings);
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const std::string real = folder.File("real"), simulated = folder.File("simulated");
+  const auto trained = Train(**experiment, {.out = real});
+  ASSERT_TRUE(trained.ok()) << trained.status();
+  ASSERT_TRUE(Simulate(**experiment, {.out = simulated}).ok());
+  const std::vector<RunMetrics> evaluations = EvaluationsIn(real), same = EvaluationsIn(simulated);
+  ASSERT_EQ(evaluations.size(), 20u);
+  ASSERT_EQ(same.size(), 20u);
+  for (size_t i = 0; i < evaluations.size(); ++i) {
+    SCOPED_TRACE(i);
+    const bool last = i + 1 == evaluations.size();
+    EXPECT_EQ(evaluations[i].round, static_cast<Round>(10 * (i + 1)));
+    EXPECT_EQ(evaluations[i].test_samples, last ? std::nullopt : std::optional<int64_t>(24));
+    EXPECT_EQ(evaluations[i].test_loss, same[i].test_loss);
+    EXPECT_EQ(evaluations[i].test_samples, same[i].test_samples);
+  }
+  EXPECT_EQ(trained->test_accuracy, evaluations.back().test_accuracy);
 }
 
 TEST(Api, SimulatesWithAMeasuredTimeWhereNoneIsGiven) {

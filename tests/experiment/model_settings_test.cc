@@ -41,8 +41,19 @@ TEST(ModelSettings, DataAreRefusedForAModelThatSeesNone) {
             "--data=mnist:dir: --model=phantom:1MB has no data; drop one of them");
   EXPECT_EQ(complaint("quadratic:dim=4", "label_smoothing", "10%"),
             "--label-smoothing=0.1: --model=quadratic:dim=4 has no data; drop one of them");
+  EXPECT_EQ(complaint("quadratic:dim=4", "eval_samples", "9"),
+            "--eval-samples=9: --model=quadratic:dim=4 has no data; drop one of them");
   EXPECT_EQ(complaint("quadratic:dim=4", "split", "iid"), "no error");
   EXPECT_EQ(complaint("lenet5", "split", "label"), "no error");
+}
+
+TEST(ModelSettings, WhatDecidesAboutTheRunSeesTheWholeTestSet) {
+  EXPECT_EQ(Complaint({{"eval_samples", "9"}, {"target_accuracy", "0.9"}}),
+            "--eval-samples=9: --target-accuracy decides by the whole test set; drop one of them");
+  EXPECT_EQ(Complaint({{"eval_samples", "9"}, {"batch_schedule", "plateau"}}),
+            "--eval-samples=9: --batch-schedule=plateau decides by the whole test set; drop one of "
+            "them");
+  EXPECT_EQ(Complaint({{"eval_samples", "9"}}), "no error");
 }
 
 TEST(ModelSettings, AModelSaysWhatItNeedsAndWhatMeansNothingToIt) {

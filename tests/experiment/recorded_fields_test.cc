@@ -131,6 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"noise",
              {{"batch", "4"}, {"accumulate", "2"}, {"noise_scale", "true"}, {"log_every", "1"}}},
         Case{"norms", {{"norms", "true"}}},
+        Case{"a sample of the test set", {{"eval_samples", "16"}}},
         Case{"a target that is missed", {{"target_accuracy", "1"}}},
         Case{"parameter servers", {{"algorithm", "ps:servers=2"}}}));
 

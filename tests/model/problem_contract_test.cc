@@ -142,6 +142,24 @@ TEST_P(ProblemContractTest, AnEvaluationFollowsFromTheModelAlone) {
   EXPECT_TRUE(SameBits({model.span().begin(), model.span().end()}, Start()));
 }
 
+TEST_P(ProblemContractTest, AnEvaluationOnASampleSaysOfHowMany) {
+  auto evaluator = *problem_->MakeEvaluator({}, {});
+  if (evaluator == nullptr) return;  // nothing is learnt
+  const SharedVector model = NewSharedVector(problem_->layout().size);
+  problem_->Initialize(model.data.get());
+  const auto all = evaluator->Evaluate(model);
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_FALSE(all->samples.has_value());
+  const auto some = evaluator->EvaluateOnSample(model, 3);
+  ASSERT_TRUE(some.ok()) << some.status();
+  if (problem_->data() != nullptr) {
+    EXPECT_EQ(some->samples, 3);
+    EXPECT_NE(some->loss, all->loss);
+  } else {
+    EXPECT_EQ(some->loss, all->loss) << "there are no samples";
+  }
+}
+
 TEST_P(ProblemContractTest, RefusesWhatItDoesNotKnow) {
   const absl::Status status = Make(GetParam() + ":colour=blue").status();
   EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;

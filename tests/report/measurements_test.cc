@@ -30,11 +30,11 @@ TEST(MeasurementsTest, HaveALineForEachWithAllFields) {
   EXPECT_EQ(Measured({folder}, TableFormat::kCsv),
             "run,method,round,epoch,time_s,train_loss,learning_rate,gradient_variance,"
             "gradient_square,noise_scale,test_loss,test_accuracy,test_loss_recalibrated,"
-            "test_accuracy_recalibrated,consensus_distance,buffer_distance,bytes_sent_total,"
-            "evaluation_bytes_sent_total,samples_per_s,living\n" +
-                folder + "/ring,\"ring, dpsgd\",1,0.5,0.1,2.302585092994046,,,,,,,,,,,,,,\n" +
-                folder + "/ring,\"ring, dpsgd\",2,1.0,20.0,,,,,,,0.9,,,,,9007199254740993,,,7\n" +
-                folder + "/torus,\"torus, dpsgd\",1,1.0,3.0,,,,,,,,,,1e-09,,,,,\n");
+            "test_accuracy_recalibrated,test_samples,consensus_distance,buffer_distance,"
+            "bytes_sent_total,evaluation_bytes_sent_total,samples_per_s,living\n" +
+                folder + "/ring,\"ring, dpsgd\",1,0.5,0.1,2.302585092994046,,,,,,,,,,,,,,,\n" +
+                folder + "/ring,\"ring, dpsgd\",2,1.0,20.0,,,,,,,0.9,,,,,,9007199254740993,,,7\n" +
+                folder + "/torus,\"torus, dpsgd\",1,1.0,3.0,,,,,,,,,,,1e-09,,,,,\n");
   EXPECT_THAT(Measured({folder + "/torus"}, TableFormat::kText), Not(HasSubstr("test_accuracy")))
       << "what is nowhere is left out for people";
 }

@@ -1,0 +1,61 @@
+#include "experiment/core/evaluation_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "absl/strings/match.h"
+#include "model/data/dataset.h"
+#include "optim/run_position.h"
+#include "run/config/config.pb.h"
+
+namespace grapevine {
+
+namespace {
+
+constexpr double kWanted = 20;
+// Of the time that gradients take. A gradient is a pass forward and two backward, an evaluation one
+// forward.
+constexpr double kShare = 0.05;
+constexpr double kPassesOfGradient = 3;
+// An evaluation moves each replica once, most rounds move it twice: half a round in ten.
+constexpr double kRoundsBetween = 10;
+
+bool DecidesAboutTheRun(const Config& config) {
+  return config.has_target_accuracy() || absl::StartsWith(config.batch_schedule(), "plateau");
+}
+
+// As many as are wanted, as far as there are rounds for them; at the end of every epoch, too.
+double Every(double epochs, double rounds) {
+  const double most = rounds / kRoundsBetween;
+  if (epochs < 1) return epochs / std::max(1.0, std::min(kWanted, most));
+  return 1 / std::max(1.0, std::min(std::ceil(kWanted / epochs), std::floor(most / epochs)));
+}
+
+}  // namespace
+
+EvaluationTimes ChooseEvaluations(double epochs, double rounds, int64_t train, int64_t test) {
+  const double affordable = kShare * kPassesOfGradient * epochs * static_cast<double>(train);
+  const double of_all = affordable / static_cast<double>(test);
+  if (of_all >= kWanted) {
+    const double every = std::ceil(epochs / of_all);
+    return {.every = epochs / every >= kWanted ? every : epochs / kWanted};
+  }
+  const double every = Every(epochs, rounds);
+  const auto samples = static_cast<int64_t>(std::max(1.0, affordable * every / epochs));
+  return {.every = every, .samples = samples < test ? samples : 0};
+}
+
+EvaluationTimes EvaluationsOf(const Config& config, const RunExtent& run, const TrainTest* data) {
+  if (config.eval_every() > 0 || data == nullptr || DecidesAboutTheRun(config)) {
+    return {.every = config.eval_every() > 0 ? config.eval_every() : 1,
+            .samples = config.eval_samples()};
+  }
+  const double rounds = static_cast<double>(run.rounds);
+  EvaluationTimes chosen = ChooseEvaluations(rounds / run.rounds_per_epoch, rounds,
+                                             data->train->size(), data->test->size());
+  if (config.eval_samples() > 0) chosen.samples = config.eval_samples();
+  return chosen;
+}
+
+}  // namespace grapevine
