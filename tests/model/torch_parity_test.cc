@@ -105,7 +105,8 @@ TEST_F(TorchParityTest, LossGradientsAndStatistics) {
     WriteQuestion(c, subjects.back());
   }
   const int code = AskTorch();
-  if (code == kNoTorch) GTEST_SKIP() << "python3-torch is missing: tools/install_packages";
+  if (code == kNoTorch)
+    GTEST_SKIP() << "python3-torch is missing: tools/install_packages test_packages.txt";
   ASSERT_EQ(code, 0) << "torch_parity.py failed; see above";
   if (const char* path = std::getenv("GRAPEVINE_TORCH_ANSWERS")) Record(path, subjects);
 

@@ -6,7 +6,8 @@ namespace grapevine::testing {
 namespace fs = std::filesystem;
 
 void SshHosts::SetUp() {
-  if (!SshServers::Installed()) GTEST_SKIP() << "openssh-server is missing: tools/install_packages";
+  if (!SshServers::Installed())
+    GTEST_SKIP() << "openssh-server is missing: tools/install_packages test_packages.txt";
   network_.emplace(folder_.path(), kHosts);
   if (!network_->up()) GTEST_SKIP() << "network namespaces are missing: " << network_->output();
   fs::create_directories(folder_.File("bin"));

@@ -98,7 +98,7 @@ class Tutorial : public ::testing::TestWithParam<std::string> {
   // Each command on the host of its prompt, one after the other.
   void RunStepsOnHosts() {
     if (!SshServers::Installed())
-      GTEST_SKIP() << "openssh-server is missing: tools/install_packages";
+      GTEST_SKIP() << "openssh-server is missing: tools/install_packages test_packages.txt";
     constexpr int kHosts = 4;
     network_.emplace(folder_.path(), kHosts);
     if (!network_->up()) GTEST_SKIP() << "network namespaces are missing: " << network_->output();
