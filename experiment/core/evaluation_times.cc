@@ -18,8 +18,8 @@ constexpr double kWanted = 20;
 // forward.
 constexpr double kShare = 0.05;
 constexpr double kPassesOfGradient = 3;
-// An evaluation moves each replica once, most rounds move it twice: half a round in ten.
-constexpr double kRoundsBetween = 10;
+// At the least: each moves all replicas to where they are averaged.
+constexpr double kRoundsBetween = 2;
 
 bool DecidesAboutTheRun(const Config& config) {
   return config.has_target_accuracy() || absl::StartsWith(config.batch_schedule(), "plateau");
@@ -28,7 +28,7 @@ bool DecidesAboutTheRun(const Config& config) {
 // As many as are wanted, as far as there are rounds for them; at the end of every epoch, too.
 double Every(double epochs, double rounds) {
   const double most = rounds / kRoundsBetween;
-  if (epochs < 1) return epochs / std::max(1.0, std::min(kWanted, most));
+  if (epochs < 1) return epochs / std::max(1.0, std::floor(std::min(kWanted, most)));
   return 1 / std::max(1.0, std::min(std::ceil(kWanted / epochs), std::floor(most / epochs)));
 }
 

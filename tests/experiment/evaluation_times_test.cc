@@ -50,15 +50,15 @@ TEST(ChooseEvaluations, AreAtEndsOfEpochsInLongRuns) {
 }
 
 // Else what moves the models to where they are averaged would be much of what a run sends.
-TEST(ChooseEvaluations, AreNoMoreThanOneInTenRounds) {
-  EXPECT_EQ(ChooseEvaluations(1, 50, kTrain, kTest).every, 0.2);
+TEST(ChooseEvaluations, AreNoMoreThanOneInTwoRounds) {
+  EXPECT_EQ(ChooseEvaluations(1, 10, kTrain, kTest).every, 0.2);
   EXPECT_EQ(ChooseEvaluations(0.001, 3, kTrain, kTest).every, 0.001);
 }
 
 TEST(ChooseEvaluations, AreAtTheEndOfEveryEpoch) {
   EXPECT_EQ(OfEpochs(3).every, 1.0 / 7);
   EXPECT_EQ(OfEpochs(15).every, 0.5);
-  EXPECT_EQ(ChooseEvaluations(4, 64, kTrain, kTest).every, 1) << "six would fit";
+  EXPECT_EQ(ChooseEvaluations(4, 12, kTrain, kTest).every, 1) << "six would fit";
 }
 
 TEST(ChooseEvaluations, AreNeverFewerThanOneInAnEpoch) {

@@ -235,6 +235,7 @@ TEST(GrowingBatches, KeepEpochsEvaluationsAndSchedulesRight) {
                                       {"epochs", "4"},
                                       {"lr", "0.1"},
                                       {"schedule", "step:at=3:factor=0.5"},
+                                      {"eval_every", "1"},
                                       {"batch_schedule", "step"}});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_EQ((*experiment)->rounds(), 32 + 8 + 4);
