@@ -18,6 +18,8 @@ constexpr double kWanted = 20;
 // forward.
 constexpr double kShare = 0.05;
 constexpr double kPassesOfGradient = 3;
+// Accuracies of fewer say nothing.
+constexpr double kLeastSamples = 200;
 // At the least: each moves all replicas to where they are averaged.
 constexpr double kRoundsBetween = 2;
 
@@ -42,7 +44,7 @@ EvaluationTimes ChooseEvaluations(double epochs, double rounds, int64_t train, i
     return {.every = epochs / every >= kWanted ? every : epochs / kWanted};
   }
   const double every = Every(epochs, rounds);
-  const auto samples = static_cast<int64_t>(std::max(1.0, affordable * every / epochs));
+  const auto samples = static_cast<int64_t>(std::max(kLeastSamples, affordable * every / epochs));
   return {.every = every, .samples = samples < test ? samples : 0};
 }
 

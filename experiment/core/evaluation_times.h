@@ -7,7 +7,7 @@
 // - on the whole test set, after every epoch or every few, where the run is long enough;
 // - else at the end of every epoch and several times in between, as far as there are rounds for it,
 // on
-//   a sample of the test set, the same one each time.
+//   a sample of the test set, the same one each time: of 200 at least, whatever that costs.
 //
 // The last evaluation is on the whole test set, and is not counted here. Where evaluations decide
 // about the run (--target-accuracy, --batch-schedule=plateau), they are on the whole test set,

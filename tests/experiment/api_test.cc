@@ -71,7 +71,7 @@ std::vector<RunMetrics> EvaluationsIn(const std::string& run) {
 TEST(Api, AShortRunIsEvaluatedOftenAndAtTheEndOnTheWholeTestSet) {
   const ScratchFolder folder;
   auto settings = Small();
-  settings.insert_or_assign("data", "synthetic:train=1600:test=100");
+  settings.insert_or_assign("data", "synthetic:train=1600:test=500");
   settings.insert_or_assign("rounds", "200");
   settings.insert_or_assign("batch", "8");
   const auto experiment = MakeExperiment(settings);
@@ -87,7 +87,7 @@ TEST(Api, AShortRunIsEvaluatedOftenAndAtTheEndOnTheWholeTestSet) {
     SCOPED_TRACE(i);
     const bool last = i + 1 == evaluations.size();
     EXPECT_EQ(evaluations[i].round, static_cast<Round>(10 * (i + 1)));
-    EXPECT_EQ(evaluations[i].test_samples, last ? std::nullopt : std::optional<int64_t>(24));
+    EXPECT_EQ(evaluations[i].test_samples, last ? std::nullopt : std::optional<int64_t>(200));
     EXPECT_EQ(evaluations[i].test_loss, same[i].test_loss);
     EXPECT_EQ(evaluations[i].test_samples, same[i].test_samples);
   }

@@ -42,6 +42,11 @@ TEST(ChooseEvaluations, SeeAPartOfTheTestSetInShortRunsAlone) {
   EXPECT_EQ(OfEpochs(23).samples, 0);
 }
 
+TEST(ChooseEvaluations, SeeEnoughSamplesForAnAccuracy) {
+  EXPECT_EQ(ChooseEvaluations(3, 47, /*train=*/2000, /*test=*/500).samples, 200);
+  EXPECT_EQ(ChooseEvaluations(3, 47, /*train=*/2000, /*test=*/200).samples, 0) << "all there are";
+}
+
 TEST(ChooseEvaluations, AreAtEndsOfEpochsInLongRuns) {
   EXPECT_EQ(OfEpochs(40).every, 2);
   EXPECT_EQ(OfEpochs(100).every, 2);
@@ -68,14 +73,14 @@ TEST(ChooseEvaluations, AreNeverFewerThanOneInAnEpoch) {
 EvaluationTimes OfSettings(const std::map<std::string, std::string>& flags) {
   const auto resolved = ResolveConfig({.flags = flags});
   EXPECT_TRUE(resolved.ok()) << resolved.status();
-  const TrainTest data = *MakeDataset("synthetic:train=1000:test=200");
+  const TrainTest data = *MakeDataset("synthetic:train=10000:test=2000");
   return EvaluationsOf(resolved->config, {.rounds_per_epoch = 100, .rounds = 400}, &data);
 }
 
 TEST(EvaluationsOf, AreChosen) {
   const EvaluationTimes times = OfSettings({});
   EXPECT_EQ(times.every, 0.2);
-  EXPECT_EQ(times.samples, 30);
+  EXPECT_EQ(times.samples, 300);
 }
 
 TEST(EvaluationsOf, AreAsTheUserSays) {
