@@ -13,6 +13,8 @@
 #include "report/kinds/pages.h"
 #include "report/page/sections.h"
 #include "report/plot.h"
+#include "report/run_reader.h"
+#include "run/records/metrics.h"
 
 namespace grapevine {
 namespace {
@@ -61,6 +63,15 @@ bool HasPoints(const PageBlock& chart) {
   });
 }
 
+// Whether evaluations on the way were of a part of the test set, so that a curve may step at its
+// end.
+bool LooksAtSamples(const std::vector<RecordedRun>& runs) {
+  return std::ranges::any_of(runs, [](const RecordedRun& run) {
+    return std::ranges::any_of(
+        run.metrics, [](const RunMetrics& metrics) { return metrics.test_samples.has_value(); });
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<PageBlocks> OutcomeBlocks(const std::vector<RecordedRun>& runs,
@@ -84,6 +95,11 @@ absl::StatusOr<PageBlocks> LearningBlocks(const std::vector<RecordedRun>& runs) 
     return InputError(
         "No run here has a loss, an accuracy or a consensus distance: a model that learns nothing "
         "has none.");
+  }
+  if (LooksAtSamples(runs)) {
+    blocks.push_back(
+        TextBlock("Test loss and accuracy are of a sample of the test set (test_samples in "
+                  "metrics.jsonl), and at the end of a run of all of it: a curve may step there."));
   }
   return blocks;
 }

@@ -101,6 +101,17 @@ TEST(PageTest, ChartsAreAgainstEpochsBytesAndTime) {
       << "accuracies in percent";
 }
 
+TEST(PageTest, SaysWhereACurveIsOfASampleOfTheTestSet) {
+  const std::string folder = FreshFolder();
+  WriteRun(folder + "/run", "nodes: 4",
+           "{\"round\":1,\"epoch\":0.5,\"time_s\":1,\"test_loss\":2,\"test_accuracy\":0.5,"
+           "\"test_samples\":200}\n"
+           "{\"round\":2,\"epoch\":1,\"time_s\":2,\"test_loss\":1,\"test_accuracy\":0.75}\n");
+  const Json learning = SectionOf(DataOf({folder + "/run"}), "learning");
+  EXPECT_THAT(BlockOf(learning, "text")["text"].get<std::string>(),
+              HasSubstr("are of a sample of the test set"));
+}
+
 TEST(PageTest, WhatIsMissingIsSaidInASentence) {
   const std::string folder = FreshFolder();
   WriteRun(folder + "/run", "nodes: 4", kMetrics);
