@@ -1,8 +1,8 @@
-// How nodes learn together: a state machine without I/O.
+// The interface of an algorithm, by which nodes learn together: a state machine without I/O.
 //
-// Events go in, requests to the host come out. An algorithm reads no clock,
-// owns no thread, opens no socket and touches no memory of a vector; node/ and
-// sim/ drive the same object. It never branches on the contents of a vector.
+// Events go in, requests to the host come out. An algorithm reads no clock, owns no thread, opens
+// no socket and touches no memory of a vector; node/ and sim/ drive the same object. It never
+// branches on the contents of a vector.
 //
 // Thread-safety: one event at a time.
 #ifndef GRAPEVINE_ALGORITHM_ALGORITHM_H_
@@ -25,124 +25,126 @@
 
 namespace grapevine {
 
-// A message that an algorithm still waits for, to arrive or to be taken by the peer: for the
-// report when a peer falls silent.
+// A message that an algorithm still waits for: either it must arrive, or the peer must take it.
+// Drivers report it when the peer falls silent.
 struct Waiting {
   Rank peer;
   Tag tag;
 };
 
-// The error of an algorithm that foresees all its messages and whose members are always the same,
-// for an Offered, a Lost and what changes members: it names the peer and the message. OK for all
-// other events.
+// Returns an error for Offered, Lost, Prepare and ViewChanged, and OK for all other events. For
+// algorithms that foresee all their messages and whose members never change. The error names the
+// peer and the message, if the event has any.
 absl::Status CheckForeseen(const Event& event);
 
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
 
-  // Errors are protocol violations by the driver or a peer: they name the
-  // event and end the run.
+  // Handles `event` and makes requests to `host`. Errors are protocol violations by the driver or
+  // by a peer: they name the event and end the run.
   virtual absl::Status On(const Event& event, Host& host) = 0;
 
-  // Shows all that it keeps from one round to the next. Called during Host::Boundary or at rest, by
-  // the driver, and during Start, by the algorithm itself. An algorithm that does not say what it
-  // keeps cannot be checkpointed: an error.
+  // Shows `state` everything that the algorithm keeps from one round to the next. Called by the
+  // driver during Host::Boundary or at rest, and by the algorithm itself during Start. The default
+  // returns an error: an algorithm that does not show its state cannot be checkpointed.
   virtual absl::Status VisitState(StateVisitor& state, Host& host);
 
-  // Where members may be lost: whether an instance gives way at once when members change, in the
-  // round that it is in (GiveUp), and does not go through the rounds before the next view's first
-  // one. So where a round comes to nothing when a member is lost in it, as a sum over all does, and
-  // where nodes go through no rounds together. What nodes of such an instance send is offered
-  // (Host::Offer), so that it ends though its receiver has given up.
+  // Returns whether an instance gives up its current round as soon as members change (GiveUp),
+  // instead of going through the rounds before the next view's first one. Matters where members may
+  // be lost. True if a round comes to nothing when a member is lost in it, as a sum over all
+  // members does, or if nodes do not go through rounds together. Messages of such an instance are
+  // offered (Host::Offer), so that its sends end even if the receiver has given up.
   virtual bool gives_way() const { return false; }
-  // Of one that gives way: ends what is under way, as the round, without its result. What was
-  // posted is taken back where nobody is to fill it, and the caller declines offers. What cannot be
-  // undone is finished. Once nothing is in flight the algorithm comes to rest for good.
+  // Ends what is under way, such as the round, without its result. For algorithms that give way.
+  // Withdraws posts that nobody will fill; the caller declines offers. Finishes what cannot be
+  // undone. Once nothing is in flight, the algorithm comes to rest for good.
   virtual void GiveUp(Host&) {}
-  // Once it has given up: the round in which it comes to rest.
+  // Returns the round in which the algorithm comes to rest, once it has given up.
   virtual Round rests_in() const { return round(); }
-  // Whether it takes leave of the others: they go through each view, and until it rests it takes
-  // what they offer, though it has given up.
+  // Returns whether the algorithm takes leave of its peers after it has given up. If so, its nodes
+  // go through every view, and it accepts what peers offer until it rests.
   virtual bool takes_leave() const { return false; }
 
-  // Before the last VisitState of an algorithm that rests with this model: takes in what it has
-  // received for rounds that it will not do, so that its state includes no messages. Returns the
-  // model with that.
+  // Takes in messages received for rounds that the algorithm will not do, so that its state
+  // includes no messages. Returns the resulting model. Called before the last VisitState of an
+  // algorithm that rests with `model`.
   virtual Vec Settle(Vec model, Host&) { return model; }
 
-  // Whether the algorithm must hear of an event though its rounds are held up, for the sake of
-  // memory, say: what they wait for may be a node that waits for this one to hear it. At most one
-  // round ends by it.
+  // Returns whether the algorithm must hear of an event even while its rounds are held up, for
+  // example to save memory. What holds them up may be a node that itself waits for this node to
+  // hear the event. Such an event ends at most one round.
   virtual bool MustHear(const Event&) const { return false; }
 
-  // The current round (the number of completed rounds).
+  // Returns the current round, which is the number of completed rounds.
   virtual Round round() const = 0;
-  // The messages that the current round still needs in order to end.
+  // Returns the messages that the current round still needs in order to end.
   virtual std::vector<Waiting> waiting_for() const = 0;
-  // The ranks that exchange messages with this node in rounds [from, to), to be dialled ahead.
-  // Ascending, without repetition.
+  // Returns the ranks that exchange messages with this node in rounds [from, to), ascending and
+  // without repetition. The driver dials them ahead of time.
   virtual std::vector<Rank> Peers(Round from, Round to) const = 0;
 };
 
-// How the learning rate depends on the round (optim/learning_rate.h makes one).
+// The learning rate as a function of the round (optim/learning_rate.h makes one).
 using LearningRate = std::function<double(Round)>;
 
-// How long the run is planned to be; it may end earlier. 0 where that is not known.
+// The planned length of a run, which may end earlier. Fields are 0 where they are unknown.
 struct RunLength {
   Round rounds = 0;
-  double rounds_per_epoch = 0;  // 0 also where there are no data
+  double rounds_per_epoch = 0;  // also 0 without a data set
 };
 
 struct AlgorithmOptions {
   Rank rank = 0;
   std::shared_ptr<const Mixing> mixing;  // also gives the number of nodes
   LearningRate learning_rate;
-  // Exchanges for which D-PSGD posts receive buffers. 1 keeps memory at (largest in-degree + 4)
-  // replicas; 2 hides the credits' latency, at the cost of another replica for each
+  // The number of exchanges for which D-PSGD posts receive buffers. 1 keeps memory at (largest
+  // in-degree + 4) replicas; 2 hides the credits' latency, at the cost of another replica for each
   // in-neighbour.
   int window = 1;
   RunLength length = {};
-  // The workers that the run began with, of which some may be lost. 0: those of the graph.
+  // The number of workers that the run began with, some of which may be lost. 0: the number of
+  // workers in the graph.
   Rank workers = 0;
-  // That number, where so many are left.
+  // Returns the number of workers that the run began with, where `left` of them are left.
   Rank PlannedWorkers(Rank left) const { return std::max(workers, left); }
-  // For an algorithm's random choices, the same at all nodes.
+  // The seed of the algorithm's random choices, the same at all nodes.
   uint64_t seed = 1;
 };
 
-// The algorithm that `spec` names ("NAME:key=value") among the registered ones
-// (algorithm/algorithm_kind.h). Errors name the spec and the known names, or the nearest value
-// that works.
+// Creates the algorithm that `spec` ("NAME:key=value") names among the registered ones
+// (algorithm/algorithm_kind.h). Errors name the spec and the known names, or the nearest value that
+// works.
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view spec,
                                                          AlgorithmOptions options);
 
-// Whether all nodes average exactly, in every round or every so many, independently of the
-// topology. False for an algorithm that this program does not know.
+// Returns whether all nodes average exactly, in every round or every few rounds, independently of
+// the topology. False for an algorithm that this program does not know.
 bool IsCentralized(std::string_view spec);
 
-// Which model counts: what is evaluated, kept and compared with targets.
+// The model that counts: it is evaluated, kept and compared with targets.
 enum class EvaluatedModel {
   kWorkersMean,     // the mean of the workers' replicas
   kServersWeights,  // the servers' shards, side by side
 };
-// The workers' mean for an algorithm that this program does not know.
+// Returns the model that counts for `spec`: the workers' mean for an algorithm that this program
+// does not know.
 EvaluatedModel EvaluatedModelOf(std::string_view spec);
 
-// How many of `nodes` compute gradients and hold a model: all except servers. Workers are the
-// ranks from 0 on; only they have data, and averages and the global batch refer to them. Errors
-// as MakeAlgorithm's, also where servers leave no worker.
+// Returns how many of `nodes` compute gradients and hold a model: all except servers. Workers are
+// the ranks from 0 on; only they have data, and averages and the global batch refer to them. Errors
+// are those of MakeAlgorithm; it is also an error if servers leave no worker.
 absl::StatusOr<Rank> WorkerCount(std::string_view spec, Rank nodes);
 
-// How many messages all nodes send in a round of `topology`, on average over a run of `length`:
-// the cost of simulating it. An estimate for an allreduce on more than some hundreds of nodes.
-// Errors as MakeAlgorithm's.
+// Returns how many messages all nodes together send in a round of `topology`, on average over a run
+// of `length`: the cost of simulating it. An estimate for an allreduce on more than some hundreds
+// of nodes. Errors are those of MakeAlgorithm.
 absl::StatusOr<double> MessagesPerRound(std::string_view spec, const Topology& topology,
                                         const RunLength& length);
 
-// The ranges of a replica of `size` elements for which nodes request steps: one, unless servers
-// share it. A rule that takes norms of tensors needs them whole (optim/optimizer.h). Errors as
-// MakeAlgorithm's.
+// Returns the ranges of a replica of `size` elements for which nodes request steps: one range,
+// unless servers share the replica. A rule that takes norms of tensors needs whole tensors
+// (optim/optimizer.h). Errors are those of MakeAlgorithm.
 absl::StatusOr<std::vector<ReplicaRange>> StepRanges(std::string_view spec, Rank nodes,
                                                      int64_t size);
 

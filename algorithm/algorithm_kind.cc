@@ -14,7 +14,8 @@ bool HasRounds(const AlgorithmKind& kind, const Spec& spec) {
   return !kind.rounds || kind.rounds(spec);
 }
 
-// What averages right on this graph with weights of this kind or better ones, as flags.
+// Returns flags that make the average right on this graph, with weights of this kind or better
+// ones.
 std::vector<std::string> Remedies(const Mixing& mixing) {
   std::vector<std::string> remedies;
   if (!mixing.topology().directed()) remedies.push_back("--mixing=metropolis");
@@ -26,7 +27,7 @@ std::vector<std::string> Remedies(const Mixing& mixing) {
   return remedies;
 }
 
-// Whether the algorithm can work with the graph and its weights.
+// Returns an error unless the algorithm can work with the graph and its weights.
 absl::Status CheckMixing(const AlgorithmKind& kind, const Spec& spec, const Mixing& mixing) {
   const Topology& topology = mixing.topology();
   if (kind.undirected && topology.directed()) {

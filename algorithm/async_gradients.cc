@@ -9,13 +9,14 @@
 namespace grapevine {
 namespace {
 
-// What is left, divided by so many times the number of workers, is a worker's part. It bounds how
-// much slower than the others one may be and still end with them: this many times, less the share
-// that is granted before the last one is used up.
+// A worker's share is what is left, divided by kParts times the number of workers. kParts bounds
+// how much slower than the others a worker may be and still end with them: kParts times, less the
+// share that is granted before the last one is used up.
 constexpr int64_t kParts = 16;
 
-// Windows that a worker has ahead of it while there are as many for everybody: the one that it
-// takes, and one more, so that it does not come to its limit before the answer to its report.
+// The number of windows that a worker has ahead of it while as many are left for every worker: the
+// window that it is in, and one more, so that it does not come to its limit before the answer to
+// its report.
 constexpr int64_t kWindowsAhead = 2;
 
 }  // namespace

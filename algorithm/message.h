@@ -12,31 +12,31 @@
 
 namespace grapevine {
 
-// Names a message from one node to another within a run, while it is in flight. Sender and
-// receiver agree on tags without communicating: they follow from the algorithm. To all others a
-// tag is opaque: drivers compare it, print it, and find its owner by the channel; only the
-// owner interprets the rest.
+// Names a message from one node to another within a run, while it is in flight. Sender and receiver
+// agree on tags without communicating: tags follow from the algorithm. To all other code a tag is
+// opaque: drivers compare it, print it, and find its owner by the channel; only the owner
+// interprets the rest.
 struct Tag {
-  uint16_t channel = 0;  // a nested machine (a collective inside an algorithm)
-  int64_t index = 0;     // of a round, of a sum
+  uint16_t channel = 0;  // identifies a nested machine (a collective inside an algorithm)
+  int64_t index = 0;     // number of a round or of a sum
   uint32_t step = 0;
 
   friend auto operator<=>(const Tag&, const Tag&) = default;
 };
 
-// "channel 0, index 7, step 2": how messages are named in errors.
+// Returns the name of a message in errors: "channel 0, index 7, step 2".
 std::string Describe(const Tag& tag);
 
-// What a message carries, at its sender or its receiver: today a part of a vector, its fp32
-// elements as they are in memory (little-endian). Only owners of vectors look inside: data
-// paths, and the simulator's stores. To all others it is a number of bytes, so that another
-// encoding is an alternative here and a case there.
+// The content of a message, at its sender or its receiver: a part of a vector, as its fp32 elements
+// are in memory (little-endian). Only owners of vectors look inside: data paths, and the
+// simulator's stores. To all other code it is a number of bytes, so that another encoding is one
+// more alternative here and one more case in each owner.
 using Payload = std::variant<Part>;
 
-// Bytes of the message; of a posted buffer, its capacity.
+// Returns the bytes of the message; for a posted buffer, its capacity.
 int64_t BytesOf(const Payload& payload);
 
-// An algorithm's own numbers, which drivers carry along with a message.
+// The algorithm's own numbers, which drivers carry along with a message.
 struct Note {
   double weight = 1;  // finite
   int64_t clock = 0;
@@ -44,17 +44,17 @@ struct Note {
   friend bool operator==(const Note&, const Note&) = default;
 };
 
-// A send of a node, as its host numbers it; 0 is none. Ascending, never reused.
+// The number that a node's host gives to a send; 0 is no send. Ascending, never reused.
 struct SendId {
   uint64_t id = 0;
 
   friend auto operator<=>(SendId, SendId) = default;
 };
 
-// When a posted message's sender gets its credit.
+// When the sender of a posted message gets its credit.
 enum class Credit {
   kAtOnce,
-  // As soon as the message disturbs none that were posted in turn for earlier rounds
+  // As soon as the message disturbs no messages that were posted in turn for earlier rounds
   // (CreditOrder).
   kInTurn,
 };

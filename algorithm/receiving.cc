@@ -36,7 +36,7 @@ template <typename Posts, typename Visit>
 void CreditOrder::ForEach(Posts& posts, Visit visit) {
   double before = 0;
   double so_far = 0;
-  size_t first = 0;  // of its round
+  size_t first = 0;  // the first post of the round
   for (size_t i = 0; i < posts.size(); ++i) {
     if (posts[i].round != posts[first].round) {
       before = so_far;

@@ -1,6 +1,6 @@
-// The byte-order mark with which Windows' editors begin a text in UTF-8.
+// The byte-order mark that editors on Windows write at the beginning of a UTF-8 text.
 //
-// Pure functions, safe from any thread.
+// Thread-safety: pure functions.
 #ifndef GRAPEVINE_BASE_BYTE_ORDER_MARK_H_
 #define GRAPEVINE_BASE_BYTE_ORDER_MARK_H_
 
@@ -8,7 +8,7 @@
 
 namespace grapevine {
 
-// `text` without the mark at its beginning, if it has one.
+// Returns `text` without its leading byte-order mark, if it has one.
 inline std::string_view WithoutByteOrderMark(std::string_view text) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   if (text.starts_with(kMark)) text.remove_prefix(kMark.size());

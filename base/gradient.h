@@ -1,5 +1,5 @@
-// What is known of a round's gradient besides its elements: the passes that it is the mean of, the
-// norms of its tensors, and how noisy it is.
+// Properties of a round's gradient besides its elements: the passes over which it is averaged, the
+// norms of its tensors, and its noise.
 //
 // Thread-safety: values and pure functions.
 #ifndef GRAPEVINE_BASE_GRADIENT_H_
@@ -14,38 +14,39 @@
 
 namespace grapevine {
 
-// The passes of a round: the batches whose gradients' mean is the round's gradient. They are
-// numbered through from round 0.
+// The passes of a round, one for each batch. The round's gradient is the mean of the gradients of
+// these batches. Passes are numbered consecutively across rounds, from round 0 on.
 struct Passes {
   int64_t first = 0;
-  int64_t count = 1;  // at least one
+  int64_t count = 1;  // at least 1
 };
 
-// A pure function, safe from any thread.
+// Returns the passes of a round. A pure function, safe from any thread.
 using PassesOf = std::function<Passes(Round round)>;
 
-// How long a tensor of a network is, and its gradient: their ratio is what LARS and LAMB make of
-// the learning rate of each (You et al., arXiv:1708.03888, section 4).
+// The Euclidean norms of one tensor of a network and of its gradient. LARS and LAMB scale the
+// learning rate of each tensor by their ratio (You et al., arXiv:1708.03888, section 4).
 struct TensorNorms {
-  std::string tensor;      // its name in the replica: "conv1.weight"
-  int64_t dimensions = 0;  // of its shape; LARS and LAMB leave alone what has one
-  double weights = 0;      // Euclidean norms
-  double gradient = 0;
+  std::string tensor;      // the tensor's name in the replica: "conv1.weight"
+  int64_t dimensions = 0;  // in the tensor's shape; LARS and LAMB do not scale tensors with one
+  double weights = 0;      // norm of the weights
+  double gradient = 0;     // norm of the gradient
 };
 
-// How far the gradients of single samples lie from their mean, which says how large a batch still
-// pays (McCandlish et al., arXiv:1812.06162, section 2.2 and appendix A.1).
+// How far the gradients of single samples lie from their mean. This noise determines up to which
+// size larger batches pay (McCandlish et al., arXiv:1812.06162, section 2.2 and appendix A.1).
 //
 // A batch of B samples has a gradient of expected squared norm |G|^2 + tr(S) / B, where G is the
-// true gradient and S the covariance of one sample's. Two sizes of batch tell |G|^2 and tr(S)
-// apart.
+// true gradient and S the covariance of one sample's. Measurements with two batch sizes determine
+// |G|^2 and tr(S).
 //
-// Sums over gradients of unbiased estimates, which single ones of little use are: either may be
-// negative. Their ratio would be biased, so they are averaged first.
+// The fields are sums of unbiased estimates over gradients. A single estimate is of little use and
+// may be negative. The ratio of single estimates would be biased; therefore the estimates are added
+// up before Scale divides them.
 struct GradientNoise {
   double variance = 0;    // tr(S)
   double square = 0;      // |G|^2
-  int64_t gradients = 0;  // none where nothing is measured
+  int64_t gradients = 0;  // number of gradients in the sums; 0 if nothing was measured
 
   GradientNoise& operator+=(const GradientNoise& other) {
     variance += other.variance;
@@ -54,20 +55,21 @@ struct GradientNoise {
     return *this;
   }
 
-  // tr(S) / |G|^2, the simple noise scale, in samples: absent where the estimate of |G|^2 is not
-  // positive.
+  // Returns the simple noise scale tr(S) / |G|^2, in samples, or nothing if the estimate of |G|^2
+  // is not positive.
   std::optional<double> Scale() const {
     if (!(square > 0)) return std::nullopt;
     return variance / square;
   }
 };
 
-// Of the mean over `passes` gradients, at least two, of `batch` samples each: from the sum of
-// their squared norms and the squared norm of their mean.
+// Estimates the noise of a gradient that is the mean over `passes` gradients of `batch` samples
+// each, from the sum of their squared norms and the squared norm of their mean. `passes` must be at
+// least 2.
 inline GradientNoise NoiseOf(double sum_of_squares, double square_of_mean, int64_t passes,
                              int64_t batch) {
   const auto count = static_cast<double>(passes);
-  // Of a pass's gradient: the sample variance.
+  // Sample variance of a pass's gradient.
   const double variance = (sum_of_squares - count * square_of_mean) / (count - 1);
   return {.variance = variance * static_cast<double>(batch),
           .square = square_of_mean - variance / count,

@@ -1,4 +1,4 @@
-// The names of nodes and rounds.
+// The types that identify nodes and rounds.
 #ifndef GRAPEVINE_BASE_IDS_H_
 #define GRAPEVINE_BASE_IDS_H_
 
@@ -6,8 +6,8 @@
 
 namespace grapevine {
 
-using Rank = int32_t;   // a node of a run, from 0
-using Round = int64_t;  // of a node, from 0
+using Rank = int32_t;   // number of a node in its run, from 0
+using Round = int64_t;  // number of a node's round, from 0
 
 }  // namespace grapevine
 

@@ -7,7 +7,8 @@
 namespace grapevine {
 namespace {
 
-// U+0080 to U+009F: 0xC2 and one byte more. ESC [ is U+009B among them.
+// Whether `text` begins with one of U+0080 to U+009F, which UTF-8 encodes as 0xC2 and one more
+// byte. U+009B among them stands for ESC [.
 bool BeginsWithPair(std::string_view text) {
   return text.size() >= 2 && static_cast<unsigned char>(text[0]) == 0xc2 &&
          static_cast<unsigned char>(text[1]) - 0x80u < 0x20;
@@ -15,7 +16,7 @@ bool BeginsWithPair(std::string_view text) {
 
 bool Continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
-// At most `most` bytes, and no part of a character.
+// Returns the first `most` bytes of `text`, or fewer so as not to end inside a character.
 std::string_view Cut(std::string_view text, size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && Continues(text[most])) --most;
@@ -33,7 +34,7 @@ size_t ControlLength(std::string_view text) {
 
 namespace {
 
-// Controls become \xNN, but for those that `keeps` is true of.
+// Replaces control characters by \xNN, except those for which `keeps` returns true.
 std::string Escaped(std::string_view rest, bool (*keeps)(char)) {
   std::string result;
   while (!rest.empty()) {

@@ -1,6 +1,6 @@
-// Untrusted text, made safe for a terminal, a log and a one-line message.
+// Makes untrusted text safe to show on a terminal, in a log or in a one-line message.
 //
-// Pure functions, safe from any thread.
+// Thread-safety: pure functions.
 #ifndef GRAPEVINE_BASE_PRINTABLE_H_
 #define GRAPEVINE_BASE_PRINTABLE_H_
 
@@ -10,15 +10,16 @@
 
 namespace grapevine {
 
-// Bytes of the control character with which `text` begins, two for some in UTF-8; 0 if it begins
-// with none.
+// Returns the length in bytes of the control character at the beginning of `text`: 1, or 2 for the
+// control characters that take two bytes in UTF-8. Returns 0 if `text` does not begin with one.
 size_t ControlLength(std::string_view text);
 
-// Control characters become \xNN, including those that take two bytes in UTF-8: terminals obey
-// them. Text beyond `most` bytes is cut and ends in "...".
+// Returns `text` with each control character replaced by \xNN, including the control characters
+// that take two bytes in UTF-8, because terminals obey them too. A text longer than `most` bytes is
+// cut and ends in "...".
 std::string Printable(std::string_view text, size_t most);
 
-// The same for text of any length and of several lines, whose ends it keeps.
+// Returns `text`, of any length, with each control character except '\n' replaced by \xNN.
 std::string PrintableLines(std::string_view text);
 
 }  // namespace grapevine

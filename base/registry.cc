@@ -51,8 +51,8 @@ std::vector<std::string> NamesThatTakePaths(const std::vector<Listing>& known) {
   return NamesOf(those);
 }
 
-// What a path without a name before it may be of: the name that its last part resembles, else each
-// that takes one.
+// Returns the specs that a user may have meant by a path without a name before it: `path` after the
+// name that its last part resembles, or, if it resembles none, after each name that takes a path.
 std::vector<std::string> SpecsOfPath(const std::string& path, const std::vector<Listing>& known) {
   std::vector<std::string> names = NamesThatTakePaths(known);
   const std::string last = absl::AsciiStrToLower(path.substr(path.rfind('/') + 1));
@@ -61,7 +61,7 @@ std::vector<std::string> SpecsOfPath(const std::string& path, const std::vector<
   return names;
 }
 
-// What may have been meant; empty where nobody can say.
+// Returns what the user may have meant, or "" if nothing is close.
 std::string Meant(std::string_view text, std::string_view name, const std::vector<Listing>& known) {
   if (name.find('/') != name.npos)
     return absl::StrJoin(SpecsOfPath(std::string(text), known), " or ");
@@ -123,7 +123,7 @@ bool Abbreviates(const std::string& typed, const std::string& name) {
   });
 }
 
-// Empty unless there is exactly one.
+// Returns the name that `typed` abbreviates, or "" unless there is exactly one.
 std::string AbbreviatedName(const std::string& typed, const std::vector<std::string>& names) {
   const auto abbreviated = [&typed](const std::string& name) { return Abbreviates(typed, name); };
   if (std::ranges::count_if(names, abbreviated) != 1) return "";
@@ -141,7 +141,7 @@ std::string NearestName(std::string_view typed, const std::vector<std::string>& 
   for (const std::string& name : names) {
     const size_t longer = std::max(typed.size(), name.size());
     const size_t shorter = std::min(typed.size(), name.size());
-    if (longer - shorter >= least) continue;  // the distance is no less
+    if (longer - shorter >= least) continue;  // a lower bound of the distance
     const size_t distance = EditDistance(typed, name);
     if (distance >= least) continue;
     least = distance;

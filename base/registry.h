@@ -1,21 +1,21 @@
-// Everything of one kind that a spec can name (base/spec.h): algorithms, topologies, data sets,
-// ... Each entry registers itself in the file that defines it, and code that needs names, help
-// or traits asks the registry: there is no other list of names.
+// A registry of all entries of one kind that a spec can name (base/spec.h): all algorithms, all
+// topologies, all data sets, and so on. Each entry registers itself in the file that defines it,
+// and code that needs names, help or traits asks the registry, which is the only list of names.
 //
 //   const Registration kStar(Topologies(), {.name = "star", .help = "...", .make = MakeStar});
 //
-// at namespace scope registers before main begins. A library that holds such an object needs
-// alwayslink = True in its BUILD file: nothing refers to the object, so that the linker would
-// otherwise drop its file. (A list of calls in one place would not need it, but would be a
-// second file to edit for each new entry, and one that users cannot edit.) Code that decides at
-// run time calls Add instead, before anybody looks for the name.
+// at namespace scope registers an entry before main begins. A library that holds such an object
+// needs alwayslink = True in its BUILD file; otherwise the linker drops the object's file, because
+// nothing refers to it. (A central list of calls would not need alwayslink, but each new entry
+// would have to be added to it, and users cannot edit it.) Code that decides at run time calls Add
+// instead, before the name is looked up for the first time.
 //
-// A kind T is a struct with the strings `name`, `options` and `help`, in addition to its
-// factory and traits; with a bool `tail` if the text after some names (a path or another spec)
-// keeps its colons; and with a function `variants` if KIND in the options of some is a name in
-// another registry, whose listings it returns (allreduce:KIND). Its registry is a function-local
-// static, so that registrations find it in any order of initialization; entries are sorted by name,
-// which does not depend on that order either.
+// A kind T is a struct with the strings `name`, `options` and `help`, in addition to its factory
+// and traits. It has a bool `tail` if the text after some names (a path or another spec) keeps its
+// colons. It has a function `variants`, which returns listings of another registry, if KIND in the
+// options of some entries is a name in that registry (allreduce:KIND). The registry of a kind is a
+// function-local static, so that registrations find it in any order of initialization. Entries are
+// sorted by name, which does not depend on that order either.
 //
 // Thread-safety: safe from any thread, before main and after. Entries are never changed or
 // removed: pointers to them stay valid as long as the registry.
@@ -39,32 +39,33 @@
 
 namespace grapevine {
 
-// How an entry is written and what it is: "torus", "[:4x8]", "a grid that wraps around".
+// The notation and the description of an entry: "torus", "[:4x8]", "a grid that wraps around".
 struct Listing {
-  std::string name;     // what specs begin with
-  std::string options;  // what may follow, optional parts in brackets; may be empty
+  std::string name;     // the beginning of the entry's specs
+  std::string options;  // what may follow the name, optional parts in brackets; may be empty
   std::string help;     // one line
 
   std::string usage() const { return name + options; }
 };
 
-// "ring, torus[:4x8]".
+// Returns the usages as a list: "ring, torus[:4x8]".
 std::string JoinUsages(const std::vector<Listing>& listings);
-// "ring (two neighbours), torus[:4x8] (a grid that wraps around)".
+// Returns usages with help: "ring (two neighbours), torus[:4x8] (a grid that wraps around)".
 std::string JoinHelp(const std::vector<Listing>& listings);
-// Its help continued by what KIND in its options may be.
+// Returns `listing` with `variants`, the possible values of KIND in its options, added to its help.
 Listing WithVariants(Listing listing, const std::vector<Listing>& variants);
-// Says that no `kind` ("topology") is called `name`, in the spec `text`; suggests the nearest
-// name, if one is close, or of a path what it may be of, and lists all usages. kUsage.
+// Returns an error with Failure::kUsage, which says that no `kind` ("topology") has the name `name`
+// that the spec `text` begins with. It suggests the nearest name, if one is close, and lists all
+// usages. If `name` is a path, it suggests specs that contain this path.
 absl::Status UnknownNameError(std::string_view kind, std::string_view text, std::string_view name,
                               const std::vector<Listing>& known);
-// Empty where a spec can name it and help can list it; else what is wrong.
+// Returns "" if a spec can name `listing` and its help is one line, and otherwise what is wrong.
 std::string FlawOf(const Listing& listing);
 
 template <typename T>
 class Registry {
  public:
-  // `kind` is what errors call an entry: "topology".
+  // `kind` is the word for an entry in error messages: "topology".
   explicit Registry(std::string_view kind) : kind_(kind) {}
   ~Registry() {
     for (const Node* node = first_; node != nullptr;) delete std::exchange(node, node->next);
@@ -72,7 +73,7 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // A name that exists already, or that no spec can have, is a bug.
+  // Adds an entry. CHECK-fails if its name is taken or if no spec can name it (FlawOf).
   void Add(T entry) {
     const std::string flaw = FlawOf(ListingOf(entry));
     CHECK(flaw.empty()) << kind_ << " '" << entry.name << "' " << flaw;
@@ -82,7 +83,7 @@ class Registry {
     }
   }
 
-  // Null where there is none.
+  // Returns the entry with this name, or null if none exists.
   const T* Find(std::string_view name) const {
     for (const Node* node = first_; node != nullptr; node = node->next) {
       if (node->entry.name == name) return &node->entry;
@@ -96,7 +97,8 @@ class Registry {
     const T* kind;
   };
 
-  // ParseSpec's errors, or UnknownNameError.
+  // Parses `text` and finds the entry that it names. Errors are those of ParseSpec and
+  // UnknownNameError.
   absl::StatusOr<Named> Read(std::string_view text) const {
     const T* const kind = Find(text.substr(0, text.find(':')));
     absl::StatusOr<Spec> spec =
@@ -106,7 +108,7 @@ class Registry {
     return UnknownNameError(kind_, text, spec->name, Listings());
   }
 
-  // By name.
+  // Returns all entries, sorted by name.
   std::vector<const T*> All() const {
     std::vector<const T*> all;
     for (const Node* node = first_; node != nullptr; node = node->next) all.push_back(&node->entry);
@@ -121,7 +123,8 @@ class Registry {
   }
 
  private:
-  // A list that only grows needs no lock: a node is complete before it is linked in.
+  // A node of the linked list of entries. The list only grows and each node is complete before it
+  // is linked in, so that readers need no lock.
   struct Node {
     const T entry;
     const Node* next;
@@ -143,7 +146,8 @@ class Registry {
   std::atomic<const Node*> first_ = nullptr;
 };
 
-// Registers at namespace scope; see above.
+// Registers an entry on construction; meant for objects at namespace scope (see the top of this
+// file).
 template <typename T>
 struct Registration {
   Registration(Registry<T>& registry, std::type_identity_t<T> entry) {
@@ -151,9 +155,9 @@ struct Registration {
   }
 };
 
-// For "did you mean ...?": the only name that `typed` abbreviates, word by word; else the name with
-// the fewest edits from it (insertions, deletions, substitutions, transpositions), the first of
-// several; "" when none is close.
+// Returns the name to suggest in "did you mean ...?". If `typed` abbreviates exactly one name word
+// by word, it is that name; otherwise the name with the fewest edits from `typed` (insertions,
+// deletions, substitutions, transpositions), the first one of several. Returns "" if none is close.
 std::string NearestName(std::string_view typed, const std::vector<std::string>& names);
 
 }  // namespace grapevine

@@ -17,7 +17,7 @@ bool IsKeyCharacter(char c) {
   return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-' || c == '_';
 }
 
-// The length of the key in "key=value", 0 when the field is an argument.
+// Returns the length of the key in "key=value", or 0 if the field is an argument.
 size_t KeyLength(std::string_view field) {
   const size_t equals = field.find('=');
   if (equals == std::string_view::npos) return 0;
@@ -132,7 +132,7 @@ absl::Status SpecReader::Finish() {
   RETURN_IF_ERROR(status_);
   if (next_argument_ < spec_.arguments.size()) {
     const std::string& argument = spec_.arguments[next_argument_];
-    const bool keyless = known_.size() == 1 && spec_.options.empty();  // what could be meant is one
+    const bool keyless = known_.size() == 1 && spec_.options.empty();  // only one key is possible
     return SpecError(spec_.text, absl::StrCat("unexpected '", argument, "'",
                                               keyless ? absl::StrCat("; did you mean ", known_[0],
                                                                      "=", argument, "?")

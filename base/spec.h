@@ -6,6 +6,7 @@
 // data sets and optimizers are all written this way.
 //
 // Errors are InvalidArgument, quote the spec and carry Failure::kUsage.
+//
 // Thread-safety: Spec is a value; a SpecReader belongs to one thread and must
 // not outlive its Spec.
 #ifndef GRAPEVINE_BASE_SPEC_H_
@@ -30,19 +31,20 @@ struct Spec {
   std::map<std::string, std::string> options;  // key -> value
 };
 
-// Refuses an empty name or field, a key without a value and a repeated key.
-// A key is lower-case letters, digits, '-' and '_'; a path that would read as
+// Parses a spec. Refuses an empty name or field, a key without a value and a repeated key.
+// A key consists of lower-case letters, digits, '-' and '_'. A path that would read as
 // an option is written with a leading "./".
 absl::StatusOr<Spec> ParseSpec(std::string_view text);
 
-// What follows the name as the one argument, with its colons: "file:/a:b", "lazy:uniform".
-// Refuses an empty name.
+// Parses a spec whose name is followed by one argument, which may contain colons: "file:/a:b",
+// "lazy:uniform". Refuses an empty name.
 absl::StatusOr<Spec> ParseSpecWithTail(std::string_view text);
 
-// The cells of "ring,torus:4x8,file:g.edges", trimmed; refuses empty ones.
+// Splits a list such as "ring,torus:4x8,file:g.edges" into its cells, without the white space
+// around them. Refuses empty cells.
 absl::StatusOr<std::vector<std::string>> SplitSpecList(std::string_view list);
 
-// An InvalidArgument error "TEXT: MESSAGE" that carries Failure::kUsage.
+// Returns an InvalidArgument error "TEXT: MESSAGE" that carries Failure::kUsage.
 absl::Status SpecError(std::string_view text, std::string_view message);
 
 // Reads a Spec field by field and reports at the end the first bad value, or a field that was
@@ -56,21 +58,23 @@ class SpecReader {
  public:
   explicit SpecReader(const Spec& spec) : spec_(spec) {}
 
-  // The next argument, or `fallback` when there are no more.
+  // Returns the next argument, or `fallback` if none is left.
   std::string Argument(std::string_view fallback = "");
-  // Options; the bounds are inclusive. After an error they return `fallback`.
+  // Returns the integer option `key`, or `fallback` if it is absent or bad. Bounds are inclusive.
   int64_t Integer(std::string_view key, int64_t fallback,
                   int64_t min = std::numeric_limits<int64_t>::min(),
                   int64_t max = std::numeric_limits<int64_t>::max());
-  // Finite numbers only.
+  // Returns the option `key`, a finite number, or `fallback` if it is absent or bad. Bounds are
+  // inclusive.
   double Real(std::string_view key, double fallback,
               double min = std::numeric_limits<double>::lowest(),
               double max = std::numeric_limits<double>::max());
   std::string Text(std::string_view key, std::string_view fallback);
-  // One of `choices`; the first is the default.
+  // Returns the option `key`, which must be one of `choices`, or the first choice if the option is
+  // absent or bad.
   std::string Choice(std::string_view key, const std::vector<std::string>& choices);
 
-  // OK, or the first error. Call it last, once.
+  // Returns OK or the first error. Must be called last, and once.
   absl::Status Finish();
 
  private:

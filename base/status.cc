@@ -16,7 +16,7 @@ std::string Naming(std::string_view path, std::string_view what) {
   return absl::StrCat(std::string(path), ": ", std::string(what));
 }
 
-// An error in any case: a library that fails may leave errno at 0.
+// Returns an error even for errno 0, which a library that fails may leave behind.
 absl::Status FromErrno(int error, std::string_view message) {
   return absl::ErrnoToStatus(error == 0 ? EIO : error, std::string(message));
 }

@@ -1,4 +1,4 @@
-// Errors: of what class they are, and how they are passed on.
+// Classes of errors, and macros that pass errors on to the caller.
 //
 // A Status may carry a Failure, which becomes the command's exit code and tells scripts what
 // happened without parsing text. README.md has the same table.
@@ -31,8 +31,9 @@ enum class Failure : int {
 // Attaches `failure` to a non-OK status (replacing an earlier one).
 absl::Status WithFailure(absl::Status status, Failure failure);
 
-// Errors with their class attached. `path` is the culprit: "PATH: WHAT"; `error` is an errno,
-// whose reason ends the message and chooses the code.
+// Return errors with the Failure of their name attached. A `path` is the file at fault and begins
+// the message: "PATH: WHAT". An `error` is an errno: it determines the status code, and its
+// description ends the message.
 absl::Status UsageError(std::string_view message);
 absl::Status InputError(std::string_view message);
 absl::Status InputError(std::string_view path, std::string_view what);
@@ -41,23 +42,24 @@ absl::Status OutputError(std::string_view message);
 absl::Status OutputError(std::string_view message, int error);
 absl::Status InterruptedError(std::string_view message);
 
-// The attached failure; kNone for OK, kOther where none was attached.
+// Returns the failure attached to `status`: kNone for OK, kOther if none was attached.
 Failure FailureOf(const absl::Status& status);
 
-// The failure that a number from elsewhere (a peer, a child) stands for; kOther unless it is in
-// the list above: an exit code has eight bits, so that 256 would end a failed run with 0.
+// Returns the failure that a number from outside (a peer, a child process) stands for, or kOther if
+// the number is not in the enumeration. Unknown numbers must not become exit codes: an exit code
+// has eight bits, so that 256 would end a failed run with 0.
 Failure FailureFromNumber(int64_t number);
 
-// Whether it may befall one node of a run and leave the others as they are: it died, was told to
-// end, or its device failed. What befalls one node's numbers, settings or files would not stop
-// there.
+// Whether `failure` may happen to one node of a run without affecting the others: the node died,
+// was told to end, or its device failed. Failures of a node's numbers, settings or files would not
+// be confined to that node.
 bool IsOfOneNode(Failure failure);
 
 inline int ExitCode(const absl::Status& status) { return static_cast<int>(FailureOf(status)); }
 
 }  // namespace grapevine
 
-// Errors passed on to the caller: RETURN_IF_ERROR and ASSIGN_OR_RETURN.
+// RETURN_IF_ERROR and ASSIGN_OR_RETURN pass errors on to the caller.
 //
 //   absl::StatusOr<Shards> Load(const std::string& path) {
 //     ASSIGN_OR_RETURN(const Dataset data, ReadDataset(path));
@@ -65,11 +67,11 @@ inline int ExitCode(const absl::Status& status) { return static_cast<int>(Failur
 //     return Split(data);
 //   }
 //
-// For functions that return absl::Status or absl::StatusOr, and for errors that need no
-// context. In .cc files only: macros have no namespace.
+// They are for functions that return absl::Status or absl::StatusOr, and for errors that need no
+// more context. Use them in .cc files only, because macros have no namespace.
 
-// Returns the value of the expression, an absl::Status, unless it is OK. Variadic, because a
-// comma between braces or angle brackets separates macro arguments.
+// Returns the value of the expression, an absl::Status, unless it is OK. The macro is variadic,
+// because a comma between braces or angle brackets separates macro arguments.
 #define RETURN_IF_ERROR(...)                                                                  \
   do {                                                                                        \
     if (absl::Status grapevine_status = (__VA_ARGS__); !grapevine_status.ok()) [[unlikely]] { \
@@ -77,8 +79,9 @@ inline int ExitCode(const absl::Status& status) { return static_cast<int>(Failur
     }                                                                                         \
   } while (false)
 
-// Declares (or assigns to) `lhs` the value of the expression, an absl::StatusOr, or returns
-// its error. More than one statement: not for the body of an `if` without braces.
+// Declares `lhs` with (or assigns to it) the value of the expression, an absl::StatusOr, or returns
+// its error. Expands to several statements, so that it must not be the body of an `if` without
+// braces.
 #define ASSIGN_OR_RETURN(lhs, ...) \
   GRAPEVINE_ASSIGN_OR_RETURN(GRAPEVINE_JOINED(grapevine_status_or_, __LINE__), lhs, __VA_ARGS__)
 

@@ -18,8 +18,7 @@ struct Unit {
   int64_t factor;
 };
 
-// What a quantity is called, its units in ascending order, and what to show to
-// someone who mistyped it.
+// A quantity's name, examples of it for error messages, and its units in ascending order.
 struct Quantity {
   std::string_view what;
   std::string_view examples;
@@ -64,14 +63,14 @@ absl::Status Refuse(std::string_view text, const Quantity& quantity, std::string
                                  "; write for example ", std::string(quantity.examples)));
 }
 
-// digits * 10^-decimals
+// The number digits / scale, where `scale` is a power of ten.
 struct Decimal {
   __int128 digits = 0;
   __int128 scale = 1;
 };
 
-// Takes the number at the front of `text`; nullopt when there is none or it
-// has more digits than an int64 could need.
+// Takes the number at the front of `text`. Returns nullopt if there is none or if it
+// has more digits than an int64_t could need.
 std::optional<Decimal> TakeDecimal(std::string_view& text) {
   constexpr size_t kMaxDigits = 24;
   Decimal result;
@@ -127,8 +126,8 @@ absl::StatusOr<int64_t> Parse(std::string_view text, const Quantity& quantity) {
                              : absl::StrCat("unknown unit \"", std::string(rest), "\""));
 }
 
-// The value in the largest unit that needs at most three decimals; nothing
-// when not even the smallest does.
+// Returns the value in `unit`, or nothing if it is less than one unit or needs more than `decimals`
+// decimals.
 std::optional<std::string> InUnit(int64_t value, const Unit& unit, int decimals) {
   const int64_t whole = value / unit.factor;
   int64_t rest = value % unit.factor;

@@ -22,15 +22,15 @@
 
 namespace grapevine {
 
-// Settings by name, written as on the command line: {"eval_every", "0.5"} is --eval-every=0.5.
-// The others have their defaults; variables of the environment do not count. Errors are kUsage
-// and name the setting as a flag, or kInput and name a file.
+// Makes an experiment from settings by name, written as on the command line: {"eval_every", "0.5"}
+// is --eval-every=0.5. Other settings have their defaults; variables of the environment do not
+// count. Errors are kUsage and name the setting as a flag, or kInput and name a file.
 absl::StatusOr<std::unique_ptr<Experiment>> MakeExperiment(
     const std::map<std::string, std::string>& settings);
 
 struct RunOptions {
-  // The run directory, which is made: a new or an empty folder, or with `overwrite` one that holds
-  // an earlier run. Empty: as for a command without --out.
+  // The run directory, which is created: a new or an empty folder, or with `overwrite` one that
+  // holds an earlier run. Empty: the directory of a command without --out.
   std::string out = "";
   bool overwrite = false;
   // Receives every measurement, on a thread of the run; must not wait.
@@ -38,12 +38,12 @@ struct RunOptions {
 };
 
 // Trains with every node on a thread of this process, over gRPC on loopback, and leaves the files
-// of `grapevine train`. If a node fails the others end too; the error is that of the first one. A
-// model that learns takes its actual time: `compute` is about its simulation alone.
+// of `grapevine train`. If a node fails, the others end too; the error is that of the first one. A
+// model that learns takes its actual time: `compute` matters only in simulations.
 absl::StatusOr<Summary> Train(const Experiment& experiment, RunOptions options = {});
 
-// Simulates the same nodes, and leaves the files of `grapevine sim`. Without `compute`, a model
-// that learns is charged a gradient's time as measured here and now, which the files record.
+// Simulates the nodes of `experiment`, and leaves the files of `grapevine sim`. Without `compute`,
+// a model that learns is charged a gradient's time as measured here, which the files record.
 absl::StatusOr<Summary> Simulate(const Experiment& experiment, RunOptions options = {});
 
 }  // namespace grapevine

@@ -9,8 +9,8 @@
 namespace grapevine {
 namespace {
 
-// Adagrad: PyTorch's without a decline of its own, which schedules have, applied to a mixture
-// (kernels/passes/mix_and_step.h).
+// Adagrad: PyTorch's, applied to a mixture (kernels/passes/mix_and_step.h). It has no decline of
+// the rate of its own; schedules have that.
 //
 // Thread-safety: immutable, safe from any thread.
 class Adagrad final : public Optimizer {
@@ -20,7 +20,7 @@ class Adagrad final : public Optimizer {
   std::string name() const override {
     return absl::StrCat("adagrad:eps=", epsilon_, ":weight_decay=", weight_decay_);
   }
-  // The sum of the gradient's squares.
+  // The state is the sum of the gradient's squares.
   int state_vectors() const override { return 1; }
   void Step(const ReplicaLayout& layout, const StepRequest& request,
             VectorTable& vectors) const override {

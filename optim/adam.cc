@@ -21,7 +21,7 @@ struct AdamOptions {
 // Thread-safety: immutable, safe from any thread.
 class Adam final : public Optimizer {
  public:
-  // The decay is Adam's, kGradient, or AdamW's, kUpdate.
+  // The decay is kGradient for Adam and kUpdate for AdamW.
   Adam(const AdamOptions& options, Decay decay) : options_(options), decay_(decay) {}
 
   std::string name() const override {
@@ -29,7 +29,7 @@ class Adam final : public Optimizer {
                         ":beta2=", options_.beta2, ":eps=", options_.epsilon,
                         ":weight_decay=", options_.weight_decay);
   }
-  // The means of the gradient and of its square.
+  // The state is the means of the gradient and of its square.
   int state_vectors() const override { return 2; }
   void Step(const ReplicaLayout& layout, const StepRequest& request,
             VectorTable& vectors) const override {

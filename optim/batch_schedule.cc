@@ -35,17 +35,18 @@ bool PlateauWatch::OnLoss(double loss) {
 
 namespace {
 
-// More than any data set divides into.
+// The largest growth; no data set divides into more first batches.
 constexpr int64_t kLargestGrowth = int64_t{1} << 30;
 
 constexpr char kKnown[] =
     "none, step[:at=50%+75%][:factor=2], "
     "plateau[:factor=2][:patience=2][:threshold=0.01][:most=3]";
 
-// More evaluations than that no run has.
+// The largest patience; no run has more evaluations.
 constexpr int64_t kMostPatience = 1'000'000;
 
-// factor to the power of `times`; beyond all bounds, more than the largest growth.
+// Returns `factor` to the power of `times`, or some number above kLargestGrowth if the power is
+// above it.
 int64_t Power(int64_t factor, int64_t times) {
   int64_t power = 1;
   for (; times > 0 && power <= kLargestGrowth; --times) power *= factor;
@@ -107,7 +108,7 @@ absl::Status BatchSchedule::ReadPlateaus(const Spec& spec, SpecReader& reader) {
 
 void BatchSchedule::Add(double position, int64_t factor) {
   const Stage last = stages_.back();
-  // The boundary between rounds that is nearest.
+  // The batch grows at the nearest boundary between rounds.
   const double rounds =
       (position - static_cast<double>(last.before)) / static_cast<double>(last.growth);
   const int64_t passed = std::max<int64_t>(0, std::llround(rounds));
@@ -129,7 +130,7 @@ int64_t BatchSchedule::LargestGrowth() const {
 
 const BatchSchedule::Stage& BatchSchedule::StageOf(int64_t round) const {
   const auto after = std::ranges::upper_bound(stages_, round, {}, &Stage::round);
-  // Rounds before the first are asked for where a run has none.
+  // If a run has no rounds, a round before the first stage is asked for.
   return after == stages_.begin() ? stages_.front() : *(after - 1);
 }
 
@@ -139,7 +140,7 @@ int64_t BatchSchedule::Before(int64_t round) const {
 }
 
 int64_t BatchSchedule::RoundsFor(int64_t first_batches) const {
-  // The last stage that begins before so many are seen.
+  // The last stage that begins before this number of first batches is seen.
   const auto after = std::ranges::lower_bound(stages_, first_batches, {}, &Stage::before);
   const Stage& stage = after == stages_.begin() ? stages_.front() : *(after - 1);
   return stage.round + (first_batches - stage.before + stage.growth - 1) / stage.growth;

@@ -1,4 +1,4 @@
-// How a run's batch grows: larger batches instead of smaller rates (Smith et al.,
+// Says how a run's batch grows: larger batches instead of smaller rates (Smith et al.,
 // arXiv:1711.00489), which give the same noise of a step in fewer steps.
 //
 //   none
@@ -7,11 +7,11 @@
 //   plateau:factor=F:patience=K:threshold=T:most=M
 //                           times F, up to M times, when the loss has not fallen by the share T in
 //                           K evaluations (factor=2, patience=2, threshold=0.01, most=3;
-//                           below); from which rounds on, only the run shows
+//                           PlateauRule); only the run shows in which rounds
 //
-// When batches grow, rounds are no measure of time any more. What is one throughout is the batch of
-// round 0: a run's length, epochs, positions and schedules all count in such *first batches*, and
-// this class alone says which rounds they are. Where nothing grows, they are the rounds.
+// When batches grow, rounds no longer measure time. The batch of round 0 does so throughout: a
+// run's length, epochs, positions and schedules all count in such *first batches*, and this class
+// alone says which rounds they are. Where nothing grows, first batches are the rounds.
 //
 // Thread-safety: schedules are values.
 #ifndef GRAPEVINE_OPTIM_BATCH_SCHEDULE_H_
@@ -28,8 +28,9 @@
 
 namespace grapevine {
 
-// What becomes of a run whose loss does not fall by the share `threshold` of the lowest one in
-// `patience` evaluations on end: its batch is multiplied by `factor`, `most` times in all.
+// Says how a run's batch grows at plateaus: if the loss does not fall by the share `threshold` of
+// the lowest one in `patience` evaluations in a row, the batch is multiplied by `factor`, at most
+// `most` times in all.
 struct PlateauRule {
   int64_t factor = 2;
   int64_t patience = 2;
@@ -37,14 +38,15 @@ struct PlateauRule {
   int64_t most = 3;
 };
 
-// When the loss has stopped falling. Told of a run's evaluations, in order. Thread-compatible.
+// Says when the loss has stopped falling. It is told of a run's evaluations, in order.
+// Thread-compatible.
 class PlateauWatch {
  public:
   explicit PlateauWatch(const PlateauRule& rule) : rule_(rule) {}
 
-  // Whether the batch is to grow because of this evaluation. What is decided takes effect after the
-  // next one, whose model has not seen the larger batch yet: that one does not count as one without
-  // progress. A loss that is no finite number is no progress.
+  // Whether the batch is to grow because of this evaluation. The decision takes effect after the
+  // next evaluation. The model of that evaluation has not seen the larger batch yet, so that it
+  // does not count as one without progress. A loss that is not finite is no progress.
   bool OnLoss(double loss);
 
  private:
@@ -52,38 +54,41 @@ class PlateauWatch {
 
   const PlateauRule rule_;
   std::optional<double> lowest_;
-  int64_t without_progress_ = 0;  // evaluations on end
+  int64_t without_progress_ = 0;  // evaluations in a row
   int64_t grown_ = 0;
-  bool takes_effect_next_ = false;  // of the last decision
+  bool takes_effect_next_ = false;  // the last decision takes effect after the next evaluation
 };
 
 class BatchSchedule {
  public:
-  // The batch from a round on.
+  // The batch from `round` on.
   struct Stage {
     int64_t round = 0;
-    int64_t before = 0;  // what the rounds before have seen, in first batches
-    int64_t growth = 1;  // in first batches
+    int64_t before = 0;  // first batches that the rounds before have seen
+    int64_t growth = 1;  // the batch, in first batches
   };
 
-  // One first batch in every round.
+  // Makes the schedule whose rounds all have one first batch.
   BatchSchedule() = default;
-  // `run` is the run's length in first batches. Errors name the spec and what is known or allowed.
+  // Reads `spec`. `run` is the run's length in first batches. Errors name the spec and what is
+  // known or allowed.
   static absl::StatusOr<BatchSchedule> Make(std::string_view spec, const RunExtent& run);
 
-  // Where the batch grows at plateaus. The stages are then those that are known so far.
+  // Returns the rule, if the batch grows at plateaus. The stages are then those that are known so
+  // far.
   const std::optional<PlateauRule>& plateau() const { return plateau_; }
-  // In ascending order of rounds; never empty.
+  // Returns the stages in ascending order of rounds; never empty.
   const std::vector<Stage>& stages() const { return stages_; }
-  // From this round on, which is in the last stage, the batch is `growth`, not less than there.
+  // Sets the batch to `growth` from `round` on. `round` must be in the last stage, and `growth`
+  // must not be less than that stage's.
   void GrowFrom(int64_t round, int64_t growth);
 
-  // The batch of this round, in first batches; and the most that it can become.
+  // Return the batch of this round, and the largest that the batch can become, in first batches.
   int64_t Growth(int64_t round) const { return StageOf(round).growth; }
   int64_t LargestGrowth() const;
-  // What the rounds before this one have seen, in first batches.
+  // Returns what the rounds before this one have seen, in first batches.
   int64_t Before(int64_t round) const;
-  // The fewest rounds that see so many first batches.
+  // Returns the fewest rounds that see this number of first batches.
   int64_t RoundsFor(int64_t first_batches) const;
 
  private:

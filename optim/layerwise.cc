@@ -10,7 +10,7 @@
 namespace grapevine {
 namespace {
 
-// Two sweeps, of which the first reads what the norms are of.
+// A rule of two sweeps. The first sweep reads the vectors whose norms are taken.
 //
 // Thread-safety: immutable, safe from any thread.
 class LayerwiseRule : public Optimizer {
@@ -45,9 +45,10 @@ class Lars final : public LayerwiseRule {
                         ":trust=", rates_.trust, ":eps=", rates_.epsilon,
                         corrected_ ? ":correction=yes" : "");
   }
-  // The momentum buffer, which has the rates in it unless corrected; or none.
+  // The state is the momentum buffer, which includes the rates unless `corrected`; none without
+  // momentum.
   int state_vectors() const override { return momentum_ == 0 ? 0 : 1; }
-  // The norms' sweep reads the replica and the gradient.
+  // The sweep for the norms reads the replica and the gradient.
   int step_vectors() const override { return Optimizer::step_vectors() + 2; }
   void Step(const ReplicaLayout& layout, const StepRequest& request,
             VectorTable& vectors) const override {
@@ -79,9 +80,10 @@ class Lamb final : public LayerwiseRule {
     return absl::StrCat("lamb:beta1=", beta1_, ":beta2=", beta2_, ":eps=", epsilon_,
                         ":weight_decay=", weight_decay_);
   }
-  // The means of the gradient and of its square.
+  // The state is the means of the gradient and of its square.
   int state_vectors() const override { return 2; }
-  // Beside Adam's, the replica for its norm and for the update's, and both means again.
+  // In addition to Adam's vectors, a step reads the replica for its norm and for the update's, and
+  // both means again.
   int step_vectors() const override { return Optimizer::step_vectors() + 4; }
   void Step(const ReplicaLayout& layout, const StepRequest& request,
             VectorTable& vectors) const override {

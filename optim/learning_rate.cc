@@ -19,7 +19,7 @@ absl::Status PositionError(const Spec& spec, std::string_view key, const absl::S
   return SpecError(spec.text, absl::StrCat(std::string(key), ": ", std::string(why.message())));
 }
 
-// The rates of the warm-up, in rounds 0 to ramp - 1.
+// Returns the rates of the warm-up, in rounds 0 to ramp - 1.
 absl::StatusOr<Schedule> Ramp(const Spec& spec, const std::string& from, int64_t ramp,
                               const ScheduleOptions& options) {
   const auto rounds = static_cast<double>(ramp);
@@ -35,7 +35,7 @@ absl::StatusOr<Schedule> Ramp(const Spec& spec, const std::string& from, int64_t
   return [=](int64_t round) { return begin + (end - begin) * static_cast<double>(round) / rounds; };
 }
 
-// 0 at the end of the ramp, 1 at the end of the run.
+// Returns 0 at the end of the ramp and 1 at the end of the run.
 double Progress(int64_t round, int64_t ramp, int64_t rounds) {
   if (rounds <= ramp) return 1;
   const double t = static_cast<double>(round - ramp) / static_cast<double>(rounds - ramp);
@@ -59,7 +59,7 @@ absl::StatusOr<ScheduleShape> Steps(const Spec& spec, SpecReader& reader, int64_
   };
 }
 
-// `decline` falls from 1 to 0 over [0, 1].
+// `decline` must fall from 1 to 0 over [0, 1].
 ScheduleShape Declining(int64_t ramp, int64_t rounds, double end,
                         std::function<double(double)> decline) {
   return [=, decline = std::move(decline)](int64_t round) {

@@ -6,14 +6,15 @@
 //   cosine:end=F            half a cosine down to F times the rate (end=0);
 //                           Loshchilov and Hutter, arXiv:1608.03983, no restarts
 //   poly:power=K:end=F      rate * (end + (1 - end) (1 - t)^K) (power=1, end=0)
-// Each takes warmup=P, a linear ramp up to the rate over P, w rounds, which begins
+// Each takes warmup=P, a linear ramp up to the rate over P. The ramp takes w rounds and begins
 //   from=zero   at rate/w in round 0, and reaches the rate in round w-1
 //   from=base   at the rate before --scale-lr, and reaches the scaled one in round w: the gradual
 //               warm-up of Goyal et al., arXiv:1706.02677, section 2.2
-// and by default at the base rate where --scale-lr raises it, else at zero. Cosine and poly let t
-// run from 0 at the end of the ramp to 1 at the end of the run.
+// By default it begins at the base rate where --scale-lr raises it, otherwise at zero. For cosine
+// and poly, t runs from 0 at the end of the ramp to 1 at the end of the run.
 //
-// Thread-safety: schedules are immutable functions, safe from any thread, as are all others here.
+// Thread-safety: schedules are immutable functions, safe from any thread, and so are the functions
+// here.
 #ifndef GRAPEVINE_OPTIM_LEARNING_RATE_H_
 #define GRAPEVINE_OPTIM_LEARNING_RATE_H_
 
@@ -30,18 +31,18 @@
 
 namespace grapevine {
 
-// Learning rate by round of the first batch (optim/batch_schedule.h); rounds past the end keep the
-// last one's rate.
+// The learning rate by round of the first batch (optim/batch_schedule.h). Rounds past the end keep
+// the last round's rate.
 using Schedule = std::function<double(int64_t)>;
 
 struct ScheduleOptions {
-  double rate = 0.05;  // that a warm-up ends at
+  double rate = 0.05;  // the rate at the end of a warm-up
   // The rate before it was scaled to the batch (below), if it was.
   std::optional<double> unscaled_rate;
   RunExtent run;
 };
 
-// Errors name the spec and what is known or allowed.
+// Makes the schedule that `spec` names. Errors name the spec and what is known or allowed.
 absl::StatusOr<Schedule> MakeSchedule(std::string_view spec, const ScheduleOptions& options);
 
 // The factor of the rate in a round after the warm-up.
@@ -51,9 +52,9 @@ using ScheduleShape = std::function<double(int64_t round)>;
 // learning_rate.cc does: docs/extending.md. Immutable once registered.
 struct ScheduleKind {
   std::string name;     // "cosine"
-  std::string options;  // "[:end=0]", beside :warmup= and :from=, which all have
+  std::string options;  // "[:end=0]"; all schedules also have :warmup= and :from=
   std::string help;     // one line
-  // Reads its own options from the reader, which the caller finishes. The ramp takes the
+  // Reads the schedule's own options from the reader, which the caller finishes. The ramp takes the
   // first `ramp` rounds.
   std::function<absl::StatusOr<ScheduleShape>(const Spec&, SpecReader&, int64_t ramp,
                                               const ScheduleOptions&)>
@@ -77,10 +78,11 @@ Registry<ScheduleKind>& Schedules();
 // step it can bear. Where gradients were summed, the step would grow with their number already.
 struct RateScaling {
   double base = 0;    // the batch that the unscaled rate is for
-  double factor = 1;  // of that rate
+  double factor = 1;  // factor of the unscaled rate
 };
 
-// Absent for "none". Errors name the spec and what is known or allowed.
+// Returns the scaling that `spec` names; nullopt for "none". Errors name the spec and what is known
+// or allowed.
 absl::StatusOr<std::optional<RateScaling>> ScaleRate(std::string_view spec, int64_t global_batch);
 
 }  // namespace grapevine

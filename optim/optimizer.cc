@@ -9,7 +9,7 @@
 
 namespace grapevine {
 
-// Weights act in single precision, products of them too.
+// Weights, and products of weights, act in single precision.
 void AverageBuffers(const ReplicaLayout& layout, const StepRequest& request, VectorTable& vectors) {
   const int64_t begin = layout.parameter_size;
   const int64_t size = layout.size - begin;

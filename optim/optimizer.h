@@ -1,4 +1,4 @@
-// Local update rules: how a node updates its replica with its own gradient.
+// Local update rules, by which a node updates its replica with its own gradient.
 //
 // A rule is one fused pass over memory: it mixes the given vectors and applies
 // the update to the mixture, so that D-PSGD's x' = sum_j W_ij x_j - lr * u costs
@@ -29,23 +29,24 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // The canonical spec with its numbers: "sgd:momentum=0.9:weight_decay=0.0005".
+  // Returns the canonical spec with its numbers: "sgd:momentum=0.9:weight_decay=0.0005".
   virtual std::string name() const = 0;
-  // State vectors of layout.parameter_size elements (momentum: 1), in one block.
+  // Number of state vectors of layout.parameter_size elements (momentum: 1), in one block.
   virtual int state_vectors() const = 0;
-  // How many such vectors a step reads and writes, those of the mix apart: the gradient, the
-  // result, and each state vector twice, unless there are sweeps before the last.
+  // Number of vectors of layout.parameter_size elements that a step reads and writes, without those
+  // of the mix: the gradient, the result, and each state vector twice. Sweeps before the last one
+  // add to it.
   virtual int step_vectors() const { return 2 + 2 * state_vectors(); }
-  // Elements of the block behind the vectors, for a device's intermediate results.
+  // Number of elements in the block behind the state vectors, for a device's intermediate results.
   virtual int64_t scratch(const ReplicaLayout& layout) const { return 0; }
-  // Whether the rule takes this parameter's norm: a range of the replica that cuts it would step
-  // otherwise than the whole.
+  // Whether the rule takes this parameter's norm. A range of the replica that cuts such a parameter
+  // would step differently from the whole replica.
   virtual bool needs_whole(const TensorView& parameter) const { return false; }
 
-  // The step over the parameters, and the exponential moving average over the buffers
-  // (ReplicaLayout::buffer_momentum). `layout` is that of request.range, as ApplyStep ensures.
-  // The state has OptimizerStateSize elements, zero before the first step.
-  // `vectors` resolves the handles, and its passes do the work.
+  // Does the step over the parameters, and the exponential moving average over the buffers
+  // (ReplicaLayout::buffer_momentum). `layout` must be that of request.range, as ApplyStep ensures.
+  // The state must have OptimizerStateSize elements, zero before the first step. `vectors` resolves
+  // the handles, and its passes do the work.
   virtual void Step(const ReplicaLayout& layout, const StepRequest& request,
                     VectorTable& vectors) const = 0;
 };
@@ -56,35 +57,36 @@ struct OptimizerOptions {
   bool nesterov = false;
 };
 
-// The optimizer that `spec` names among the registered ones (optim/optimizer.h), with
-// momentum and weight decay from the options unless the spec has its own
+// Makes the optimizer that `spec` names among the registered ones (Optimizers()), with momentum and
+// weight decay from the options unless the spec has its own
 // ("sgd:momentum=0.8:weight_decay=0.0001"). Errors name the spec and the known names.
 absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(std::string_view spec,
                                                          const OptimizerOptions& options);
 
-// Every optimizer's treatment of a replica's buffers: a convex average. No optimizer formula
+// Averages a replica's buffers as every optimizer does: by a convex average. No optimizer formula
 // may touch running statistics: it could drive a variance below zero (ReplicaLayout).
 //
-// In the buffer section of request.out: (1 - m) * sum of the mix + m * b, where
-// m = layout.buffer_momentum and b, the scaled gradient there, holds the batch's
-// statistics. `layout` is that of request.range.
+// Writes to the buffer section of request.out: (1 - m) * sum of the mix + m * b, where m =
+// layout.buffer_momentum and b, the scaled gradient there, holds the batch's statistics. `layout`
+// must be that of request.range.
 void AverageBuffers(const ReplicaLayout& layout, const StepRequest& request, VectorTable& vectors);
 
-// Carries out an algorithm's request for the fused mix and local step, on a replica or a range
-// of it, for every driver. `layout` is the whole replica's. The range cuts no tensor that the
+// Carries out an algorithm's request for the fused mix and local step, on a replica or a range of
+// it, for every driver. `layout` is the whole replica's. The range must cut no tensor that the
 // optimizer needs whole (CutTensor): an experiment refuses algorithms whose ranges do.
 void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const StepRequest& request,
                VectorTable& vectors);
 
-// Where the scratch memory begins in the state of a range with so many parameters: behind the
-// vectors, aligned to 8 bytes.
+// Returns where the scratch memory begins in the state of a range with this number of parameters:
+// behind the vectors, aligned to 8 bytes.
 int64_t ScratchOffset(const Optimizer& optimizer, int64_t parameters);
-// Elements of the optimizer's state for a range; zeros before the first step.
+// Returns the number of elements of the optimizer's state for a range; they are zero before the
+// first step.
 int64_t OptimizerStateSize(const Optimizer& optimizer, const ReplicaLayout& layout,
                            ReplicaRange range);
 
-// The first parameter that the optimizer needs whole and that one of these ranges of the replica
-// cuts; null if there is none.
+// Returns the first parameter that the optimizer needs whole and that one of these ranges of the
+// replica cuts; null if no parameter is cut.
 const TensorView* CutTensor(const Optimizer& optimizer, const ReplicaLayout& layout,
                             std::span<const ReplicaRange> ranges);
 
@@ -104,7 +106,8 @@ struct OptimizerKind {
   std::string help;     // one line
   // The specs that the contract suite runs (tests/optim); they should cover all variants.
   std::vector<std::string> examples;
-  // The spec's own numbers take precedence over the options. Refuses unknown options.
+  // Makes the optimizer. The spec's own numbers take precedence over the options. Refuses unknown
+  // options.
   std::function<absl::StatusOr<std::unique_ptr<Optimizer>>(const Spec&, const OptimizerOptions&)>
       make;
 };

@@ -12,16 +12,16 @@
 
 namespace grapevine {
 
-// In rounds of the first batch (optim/batch_schedule.h).
+// The length of a run, in rounds of the first batch (optim/batch_schedule.h).
 struct RunExtent {
   double rounds_per_epoch = 1;
   int64_t rounds = 1;
 };
 
-// In rounds, from 0 to the run's. Errors quote the text and say what is wrong: it is no position,
-// or past the end.
+// Returns the position in rounds, from 0 to the run's. Errors quote the text and say what is wrong:
+// it is no position, or is past the end.
 absl::StatusOr<double> ParseRunPosition(std::string_view text, const RunExtent& run);
-// Several, in ascending order: "50%+75%".
+// Parses several positions, which must ascend: "50%+75%".
 absl::StatusOr<std::vector<double>> ParseRunPositions(std::string_view text, const RunExtent& run);
 
 }  // namespace grapevine

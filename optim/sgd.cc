@@ -19,7 +19,7 @@ class Sgd final : public Optimizer {
   explicit Sgd(const OptimizerOptions& options) : options_(options) {}
 
   std::string name() const override;
-  // The momentum buffer, or none.
+  // The state is the momentum buffer; none without momentum.
   int state_vectors() const override { return options_.momentum == 0 ? 0 : 1; }
   void Step(const ReplicaLayout& layout, const StepRequest& request,
             VectorTable& vectors) const override;

@@ -1,12 +1,12 @@
-// A portable random generator keyed by what it is for.
+// A portable random generator, keyed by the purpose of its numbers.
 //
 // Every draw in Grapevine is a pure function of (seed, purpose, node, round): two nodes that
 // need the same random matching derive it without communicating, and the same seed gives the
-// same run in the simulator, in memory and over gRPC. The distributions are our own, down to
-// the logarithm (portable_math.h), because those of the standard library differ from one
-// library to another.
+// same run in the simulator, in memory and over gRPC. The distributions are implemented here, down
+// to the logarithm (portable_math.h), because those of the standard library differ from one
+// implementation to another.
 //
-// Thread-safety: distinct objects are independent; one object is not shared.
+// Thread-safety: distinct objects are independent; threads must not share an object.
 #ifndef GRAPEVINE_RANDOM_KEYED_RANDOM_H_
 #define GRAPEVINE_RANDOM_KEYED_RANDOM_H_
 
@@ -16,7 +16,7 @@
 
 namespace grapevine {
 
-// What a stream of random numbers is for, so that no two uses share one.
+// The use of a stream of random numbers. Each use has a stream of its own.
 enum class Purpose : uint64_t {
   kTopology = 1,
   kMatching = 2,
@@ -43,8 +43,8 @@ enum class Purpose : uint64_t {
   kTestSample = 23,
 };
 
-// The stateless form, for one draw per element; constexpr, so that device code has it.
-// A word is SplitMix64's finalizer over a chained key.
+// The stateless form of the generator, for one draw per element. It is constexpr so that device
+// code can use it. A word is SplitMix64's finalizer over a chained key.
 namespace keyed_random_internal {
 
 inline constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;
@@ -59,14 +59,14 @@ constexpr uint64_t Chain(uint64_t key, uint64_t word) { return Finalize((key ^ w
 
 }  // namespace keyed_random_internal
 
-// The key that all draws for a purpose share.
+// Returns the key that all draws for a purpose, refined by `a` and `b`, share.
 constexpr uint64_t MixKey(uint64_t seed, Purpose purpose, uint64_t a, uint64_t b) {
   using keyed_random_internal::Chain;
   const uint64_t start = keyed_random_internal::Finalize(seed + keyed_random_internal::kGolden);
   return Chain(Chain(Chain(start, static_cast<uint64_t>(purpose)), a), b);
 }
 
-// Draw `counter` of a key: one well-mixed 64-bit word.
+// Returns draw number `counter` of a key: one well-mixed 64-bit word.
 constexpr uint64_t MixAt(uint64_t key, uint64_t counter) {
   return keyed_random_internal::Finalize(key + (counter + 1) * keyed_random_internal::kGolden);
 }
@@ -81,13 +81,13 @@ class KeyedRandom {
   KeyedRandom(uint64_t seed, Purpose purpose, uint64_t a = 0, uint64_t b = 0);
 
   uint64_t Next();
-  // Uniform in [0, n), without bias (Lemire 2019). n > 0.
+  // Draws uniformly from [0, n), without bias (Lemire 2019). n > 0.
   uint64_t Below(uint64_t n);
-  // Uniform in [0, 1), 53 bits.
+  // Draws uniformly from [0, 1), with 53 bits.
   double Unit();
-  // Standard normal (Marsaglia's polar method).
+  // Draws from the standard normal distribution (Marsaglia's polar method).
   double Normal();
-  // Gamma(shape, 1) (Marsaglia and Tsang 2000). shape > 0.
+  // Draws from Gamma(shape, 1) (Marsaglia and Tsang 2000). shape > 0.
   double Gamma(double shape);
 
   template <typename T>

@@ -1,9 +1,9 @@
-// Logarithm and exponential that are the same on every machine.
+// Logarithm and exponential with the same bits on every machine.
 //
-// A C library's log and exp differ from one library, version and processor to another in the
-// last bit. These use only additions, multiplications and divisions, which IEEE 754 fixes to
-// the bit (the build keeps compilers from contracting them). Both are within 1e-15 of the exact
-// value, relatively.
+// The log and exp of C libraries differ in the last bit between libraries, versions and processors.
+// The functions here use only additions, multiplications and divisions, which IEEE 754 fixes to
+// the bit (the build keeps compilers from contracting them). Both have a relative error of at most
+// 1e-15.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_RANDOM_PORTABLE_MATH_H_
@@ -11,14 +11,14 @@
 
 namespace grapevine {
 
-// The natural logarithm. As in C: -infinity at 0, NaN below.
+// Returns the natural logarithm. As in C, it is -infinity at 0 and NaN below 0.
 double PortableLog(double x);
 
-// As in C: 0 or infinity where the result does not fit a double.
+// Returns e^x. As in C, it is 0 or infinity if the result does not fit a double.
 double PortableExp(double x);
 
-// base^exponent = exp(exponent * log(base)) for base >= 0: the error grows with
-// the exponent of exp, to 1e-15 * (1 + |exponent * log(base)|).
+// Returns base^exponent = exp(exponent * log(base)) for base >= 0. The relative error grows with
+// the argument of exp, to 1e-15 * (1 + |exponent * log(base)|).
 double PortablePow(double base, double exponent);
 
 }  // namespace grapevine

@@ -14,7 +14,7 @@
 namespace grapevine {
 namespace {
 
-// No file written by a person is larger; parsed, it takes many times as much.
+// Larger than any file written by a person. A parsed message takes many times this memory.
 constexpr size_t kMaxBytes = size_t{64} << 20;
 
 // Keeps the first error; the parser counts lines from 0.

@@ -13,19 +13,20 @@
 
 namespace grapevine {
 
-// Fills `message`, and `positions` with the line (counted from 0) of every field. A file that
-// cannot be read is kInput; content that is not of the message's type is `bad_content` and begins
-// with FILE:LINE.
+// Reads the file `path` into `message`, and into `positions` the line (counted from 0) of every
+// field. A file that cannot be read is kInput. Content that is not of the message's type is
+// `bad_content`; that error begins with FILE:LINE.
 absl::Status ReadTextProto(const std::string& path, Failure bad_content,
                            google::protobuf::Message* message,
                            google::protobuf::TextFormat::ParseInfoTree* positions);
 
-// The same of text that is not in a file of its own; errors call it `name`.
+// Reads `text`, which is not a file of its own, into `message`; see ReadTextProto. Errors call the
+// text `name`.
 absl::Status ParseTextProto(const std::string& name, std::string_view text, Failure bad_content,
                             google::protobuf::Message* message,
                             google::protobuf::TextFormat::ParseInfoTree* positions);
 
-// "FILE:LINE: WHAT", the line counted from 1.
+// Returns the error "FILE:LINE: WHAT", the line counted from 1.
 absl::Status ErrorAtLine(const std::string& path, int line, std::string_view what, Failure failure);
 
 }  // namespace grapevine

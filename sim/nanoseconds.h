@@ -6,7 +6,7 @@
 
 namespace grapevine {
 
-// Since the start of the simulation, or a duration: integers, so that the same
+// Time since the start of the simulation, or a duration. Times are integers, so that the same
 // configuration gives the same times on every machine. 292 years fit.
 using Nanoseconds = int64_t;
 

@@ -17,7 +17,7 @@ namespace grapevine {
 
 namespace {
 
-// Waits end by a notification; the deadline only bounds a lost one.
+// Waits end with a notification; this deadline only bounds the effect of a lost one.
 constexpr std::chrono::seconds kNextLook{1};
 
 }  // namespace
@@ -74,10 +74,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// One write to a descriptor takes what waits, up to about so many bytes.
+// Approximate limit, in bytes, of the waiting texts that one write to a descriptor takes.
 constexpr size_t kPiece = size_t{1} << 16;
 
-// Should a wake-up get lost.
+// Returns a deadline that bounds the effect of a lost wake-up.
 Clock::time_point Soon() { return Clock::now() + std::chrono::seconds(1); }
 
 absl::Status WriteAll(int descriptor, const std::string& name, std::string_view text) {
@@ -92,15 +92,15 @@ absl::Status WriteAll(int descriptor, const std::string& name, std::string_view 
 
 }  // namespace
 
-// What waits, and the loop that writes it. Thread-safe.
+// The waiting texts and the loop that writes them. Thread-safe.
 class BackgroundWriter::Queue {
  public:
   explicit Queue(Options options) : options_(std::move(options)) {}
 
   void Push(std::string text);
   absl::Status Drain(Clock::time_point deadline);
-  // Nothing more will come. False when a write has not returned by `deadline`; what is
-  // called is `write` alone from then on.
+  // Announces that no more texts will come, and waits for the writes. Returns false if they are not
+  // done by `deadline`; from then on `failed` is not called any more.
   bool Close(Clock::time_point deadline);
   void Loop();
 
@@ -108,9 +108,9 @@ class BackgroundWriter::Queue {
   bool Busy() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return writing_ || !waiting_.empty(); }
   absl::Status MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string Standing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether `status` is the first error, and somebody is left to hear of it.
+  // Records `status` if it is the first error. Returns whether `failed` must be told of it.
   bool Fail(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits for something to write; empty when there will be none.
+  // Waits for text to write. Returns "" if none will come.
   std::string Next();
   bool OnWritten(const absl::Status& status);
 
@@ -121,7 +121,7 @@ class BackgroundWriter::Queue {
   size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  Clock::time_point began_ ABSL_GUARDED_BY(mutex_);  // to write
+  Clock::time_point began_ ABSL_GUARDED_BY(mutex_);  // start of the last write
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);

@@ -1,4 +1,5 @@
-// Work that nobody is to wait for: jobs, one after the other, and writing to what may stall.
+// Background work that callers do not wait for: a thread that runs jobs, and a writer to
+// destinations that may stall.
 #ifndef GRAPEVINE_SYSTEM_BACKGROUND_H_
 #define GRAPEVINE_SYSTEM_BACKGROUND_H_
 
@@ -18,25 +19,27 @@
 
 namespace grapevine {
 
-// Does one job after the other on a thread of its own. Thread-safe; not from a job.
+// Runs jobs one after the other on a thread of its own. Thread-safe, but must not be used from a
+// job.
 class WorkerThread {
  public:
   WorkerThread();
-  // Ends the job that is under way, and drops those that wait.
+  // Waits for the running job to end and drops the waiting ones.
   ~WorkerThread();
   WorkerThread(const WorkerThread&) = delete;
   WorkerThread& operator=(const WorkerThread&) = delete;
 
-  // Never waits. Callers bound what they ask for: CHECKs that few wait.
+  // Queues `job` without waiting. CHECK-fails if kMaxWaiting jobs are waiting: callers must bound
+  // the number of jobs.
   void Do(std::function<void()> job);
-  // Waits until all are done; false if that takes longer.
+  // Waits until all jobs are done. Returns false if they are not done by `deadline`.
   bool Drain(std::chrono::steady_clock::time_point deadline);
 
   static constexpr size_t kMaxWaiting = 16;
 
  private:
   void Loop();
-  // The next job; none when the thread is to end.
+  // Waits for the next job. Returns null when the thread must end.
   std::function<void()> Next();
 
   Mutex mutex_;
@@ -47,56 +50,56 @@ class WorkerThread {
   std::thread thread_;
 };
 
-// Writes text to what may stall: a pager, a stopped terminal, a full pipe, a file system. Its
-// own thread does the writing, so that nobody else ever waits.
-// Thread-safe.
+// Writes text to a destination that may stall: a pager, a stopped terminal, a full pipe, a file
+// system. A thread of its own writes, so that callers never wait. Thread-safe.
 class BackgroundWriter {
  public:
-  // The line that replaces `dropped` texts.
+  // Returns the line that replaces `dropped` texts.
   using Note = std::function<std::string(int64_t dropped)>;
   static constexpr size_t kCapacity = size_t{1} << 20;  // bytes waiting
 
   struct Options {
-    // Writes one text, for as long as that takes; on the writer's thread.
+    // Writes one text, however long that takes. Called on the writer's thread.
     std::function<absl::Status(std::string_view text)> write;
-    std::string name;  // the destination's, for errors
-    size_t capacity = kCapacity;
-    // How many bytes of texts may be written at once.
+    std::string name;             // name of the destination, for errors
+    size_t capacity = kCapacity;  // bytes that may wait; one text may exceed it
+    // Waiting texts are joined into one write until it has this many bytes; 0 writes them singly.
     size_t piece = 0;
-    // When there is no room, a new text displaces the oldest waiting ones, and this announces
-    // the gap: the latest text, and so the end of the output, is kept. Null: nothing may be
-    // lost, and a text without room is an error.
+    // If a new text exceeds the capacity, it displaces the oldest waiting ones, and this note
+    // announces the gap. The latest text, and so the end of the output, is kept. If `note` is null,
+    // nothing may be lost, and a text that exceeds the capacity is an error.
     Note note;
-    // Told the first error at once, on the thread that met it.
+    // Called with the first error at once, on the thread that encounters it.
     std::function<void(const absl::Status&)> failed;
-    // How long destruction waits for a write that does not return. After that its thread is
-    // abandoned, with `write`. Without a value: as long as it takes.
+    // How long the destructor waits for a write that does not return. After that time it abandons
+    // the thread together with `write`. Without a value it waits as long as the write takes.
     std::optional<std::chrono::nanoseconds> patience;
   };
 
   explicit BackgroundWriter(Options options);
-  // To a descriptor, which stays the caller's and must be open as long as this lives. Drops the
-  // oldest lines. A reader that goes away is an error (EPIPE), never a signal.
+  // Writes to a descriptor. The caller keeps its ownership and must leave it open during the
+  // lifetime of the writer. Drops the oldest lines if the capacity is exceeded. A reader that goes
+  // away causes an error (EPIPE), never a signal.
   BackgroundWriter(int descriptor, std::string name, Note note, size_t capacity = kCapacity);
-  // Drains.
+  // Drains the writer, for at most Options::patience.
   ~BackgroundWriter();
   BackgroundWriter(const BackgroundWriter&) = delete;
   BackgroundWriter& operator=(const BackgroundWriter&) = delete;
 
-  // Never waits for the reader. A text is written whole or not at all.
+  // Queues a text, which is written whole or not at all. Never waits for the reader.
   void Write(std::string text);
 
-  // Waits until everything has been written, for as long as the reader takes, as
-  // any program does at its end. The first error, after which nothing is written.
+  // Waits until everything is written, however long the reader takes, as any program does at its
+  // end. Returns the first error; nothing is written after an error.
   absl::Status Drain();
-  // At most until then: DeadlineExceeded says how long nothing has moved.
+  // Waits at most until `deadline`. DeadlineExceeded says how long the current write has stalled.
   absl::Status Drain(std::chrono::steady_clock::time_point deadline);
 
  private:
   class Queue;
 
   const std::optional<std::chrono::nanoseconds> patience_;
-  const std::shared_ptr<Queue> queue_;  // the thread's, too
+  const std::shared_ptr<Queue> queue_;  // shared with the thread
   std::thread thread_;
 };
 

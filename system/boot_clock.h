@@ -1,6 +1,6 @@
-// A clock that goes on while the machine is suspended, as that of a file server or of etcd does:
-// std::chrono::steady_clock stands still meanwhile. For promises about others' time, such as how
-// long a lease lasts.
+// A clock that continues while the machine is suspended, as the clock of a file server or of etcd
+// does; std::chrono::steady_clock stands still in that time. It is meant for agreements with other
+// machines about time, such as the duration of a lease.
 #ifndef GRAPEVINE_SYSTEM_BOOT_CLOCK_H_
 #define GRAPEVINE_SYSTEM_BOOT_CLOCK_H_
 
@@ -24,8 +24,9 @@ struct BootClock {
   }
 };
 
-// The same as a time of std::chrono::steady_clock, for what may be told either: ahead of that by as
-// long as the machine has been suspended, so nothing to wait for.
+// Returns the time of BootClock as a time point of std::chrono::steady_clock, for code that works
+// with either clock. It is ahead of steady_clock::now() by the time for which the machine has been
+// suspended, and must therefore not be used as a deadline to wait for.
 inline std::chrono::steady_clock::time_point TimeSinceBoot() {
   return std::chrono::steady_clock::time_point(BootClock::now().time_since_epoch());
 }

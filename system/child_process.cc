@@ -29,7 +29,7 @@ absl::StatusOr<Pipe> OpenPipe() {
   return Pipe{UniqueDescriptor(ends[0]), UniqueDescriptor(ends[1])};
 }
 
-// Without a writer there is nothing to read.
+// Opens a pipe for the child's input if it is fed, and /dev/null, without a writer, otherwise.
 absl::StatusOr<Pipe> OpenInput(bool fed) {
   if (fed) return OpenPipe();
   Pipe input{UniqueDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), UniqueDescriptor()};
@@ -44,8 +44,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// What the child needs between fork and exec, made before: there only
-// async-signal-safe calls are allowed.
+// Data that the child needs between fork and exec. It is prepared before the fork, because
+// after it only async-signal-safe calls are allowed.
 struct Prepared {
   const char* executable;
   std::vector<char*> arguments, environment;
@@ -56,16 +56,16 @@ struct Prepared {
   int input, output, errors, exec_error;
 };
 
-// Runs in the child; returns only when it failed.
+// Executes the program in the child. Returns only if that fails.
 void Execute(const Prepared& prepared) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have died before the kernel knew.
+  // The parent may have died before the prctl above took effect.
   if (getppid() != prepared.parent) _exit(127);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_DFL);  // what is ignored stays so in another program
+  signal(SIGPIPE, SIG_DFL);  // an ignored signal would stay ignored after exec
   if (prepared.pinned) sched_setaffinity(0, sizeof(prepared.cpus), &prepared.cpus);
   // dup2 also clears close-on-exec of the new number.
   if (dup2(prepared.input, STDIN_FILENO) < 0 || dup2(prepared.output, STDOUT_FILENO) < 0 ||
@@ -76,14 +76,15 @@ void Execute(const Prepared& prepared) {
   execve(prepared.executable, prepared.arguments.data(), prepared.environment.data());
 }
 
-// What a fork may take to its exec, on a machine that is busy.
+// How long a child may take from fork to exec, on a busy machine.
 constexpr int kExecPatienceMs = 30000;
 
-// Empty when the program runs: its exec closed the other end.
+// Returns the errno of a failed exec, or nothing if the program runs: a successful exec closes the
+// other end.
 std::optional<int> ReadExecError(int descriptor) {
   int error = 0;
   pollfd polled{descriptor, POLLIN, 0};
-  if (poll(&polled, 1, kExecPatienceMs) == 0) return ETIMEDOUT;  // it is held
+  if (poll(&polled, 1, kExecPatienceMs) == 0) return ETIMEDOUT;  // something holds the child
   ssize_t got;
   do {
     got = read(descriptor, &error, sizeof(error));
@@ -155,7 +156,7 @@ ChildProcess::~ChildProcess() {
 }
 
 void ChildProcess::Signal(int signal) {
-  // Unreaped, its number cannot have gone to another process.
+  // Until the child is reaped, no other process can get its number.
   if (!wait_status_) kill(pid_, signal);
 }
 
@@ -201,7 +202,7 @@ void LineReader::Take(std::string_view bytes) {
 }
 
 void LineReader::Flush() {
-  // Empty first: the callback sees a reader that is ready for the next line.
+  // Empties `partial_` first: the callback sees a reader that is ready for the next line.
   const std::string line = std::exchange(partial_, {});
   on_line_(line);
 }

@@ -1,4 +1,4 @@
-// A program run as a child process that cannot outlive its parent, and the lines that it
+// Runs a program as a child process that cannot outlive its parent, and reads the lines that it
 // prints.
 #ifndef GRAPEVINE_SYSTEM_CHILD_PROCESS_H_
 #define GRAPEVINE_SYSTEM_CHILD_PROCESS_H_
@@ -19,39 +19,40 @@
 namespace grapevine {
 
 struct ChildCommand {
-  std::string executable;                     // a path; no search
+  std::string executable;                     // a path; PATH is not searched
   std::vector<std::string> arguments;         // with the program's name first
-  std::vector<std::string> environment = {};  // the whole of it, "NAME=value"
-  std::vector<int> inherited = {};            // stay open under their numbers
-  std::optional<int> cpu = {};                // the only core it may use
-  bool fed = false;                           // input() is its input, not /dev/null
+  std::vector<std::string> environment = {};  // the whole environment, as "NAME=value"
+  std::vector<int> inherited = {};            // descriptors that stay open under their numbers
+  std::optional<int> cpu = {};                // the only core that the child may use
+  bool fed = false;                           // the child reads input() instead of /dev/null
 };
 
-// The child gets a process group of its own (so that the terminal's Ctrl-C reaches the parent
-// alone) and no blocked signals. It is killed when it is destroyed here, and by the kernel when the
-// *thread* that started it ends, however it ends.
+// A child process. It gets a process group of its own, so that the terminal's Ctrl-C reaches the
+// parent alone, and no blocked signals. The destructor kills it; the kernel kills it when the
+// *thread* that started it ends, however that thread ends.
 //
 // Thread-compatible.
 class ChildProcess {
  public:
-  // Errors name the executable, also when it could not be executed.
+  // Starts a child. Errors name the executable, also if it cannot be executed.
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(const ChildCommand& command);
-  // Kills and reaps the child unless that has happened.
+  // Kills and reaps the child unless it is reaped already.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  // Non-blocking ends of pipes; of its input only where it is fed.
+  // Return this process's non-blocking ends of the child's pipes. input() is open only if
+  // ChildCommand::fed was set.
   UniqueDescriptor& input() { return input_; }
   UniqueDescriptor& output() { return output_; }
   UniqueDescriptor& errors() { return errors_; }
 
-  // Does nothing after it was reaped.
+  // Sends a signal to the child. Does nothing after the child is reaped.
   void Signal(int signal);
-  // Reaps the child when it has ended. Its wait status once reaped.
+  // Reaps the child if it has ended. Returns its wait status once it is reaped.
   std::optional<int> Poll();
-  // Whether a signal holds it (SIGSTOP).
+  // Whether a signal (SIGSTOP) has stopped the child.
   bool Stopped() const;
 
  private:
@@ -66,16 +67,16 @@ class ChildProcess {
   std::optional<int> wait_status_;
 };
 
-// Lines out of a non-blocking descriptor. Thread-compatible.
+// Reads lines from a non-blocking descriptor. Thread-compatible.
 class LineReader {
  public:
-  // Without the line break. A line longer than kMaxLine comes in pieces.
+  // Receives a line without its line break. A line longer than kMaxLine bytes comes in pieces.
   using OnLine = std::function<void(std::string_view line)>;
 
   explicit LineReader(OnLine on_line) : on_line_(std::move(on_line)) {}
 
-  // Reads what is available, at most kMaxBurst, so that one busy writer does not starve the
-  // others. Closes the descriptor at end of file, after a last line without a break.
+  // Reads the available bytes, at most kMaxBurst, so that one busy writer does not starve the
+  // others. Closes the descriptor at end of file and passes on a last line without a line break.
   void Read(UniqueDescriptor& descriptor);
 
   static constexpr size_t kMaxLine = 16384;

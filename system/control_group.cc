@@ -10,7 +10,7 @@
 namespace grapevine {
 namespace {
 
-// "/a/b" below "/x": "/x/a/b/", "/x/a/", "/x/".
+// Appends the folders of a group and its parents: "/x/a/b/", "/x/a/", "/x/" for "/a/b" below "/x".
 void AppendWithParents(const std::string& mounted, std::string path,
                        std::vector<std::string>* folders) {
   while (path.size() > 1) {
@@ -34,7 +34,7 @@ std::vector<std::string> ControlGroups(std::string_view controller, std::string_
   std::vector<std::string> folders;
   for (const std::string& line :
        std::vector<std::string>(absl::StrSplit(std::string(memberships), '\n'))) {
-    // "4:cpu,cpuacct:/a/b"; in version 2 "0::/a/b", for all controllers.
+    // A line is "4:cpu,cpuacct:/a/b", or "0::/a/b" for all controllers in version 2.
     const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(':', 2));
     if (fields.size() != 3 || !fields[2].starts_with('/')) continue;
     const std::vector<std::string> controllers = absl::StrSplit(fields[1], ',');

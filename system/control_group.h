@@ -1,6 +1,6 @@
-// The control groups (cgroups(7)) of this process, of version 1 and 2, which bound what it may use.
+// The control groups (cgroups(7)) of this process, versions 1 and 2, which limit its resources.
 //
-// Pure but for ControlGroups() without arguments, which reads the system. Safe from any thread.
+// Thread-safety: safe from any thread.
 #ifndef GRAPEVINE_SYSTEM_CONTROL_GROUP_H_
 #define GRAPEVINE_SYSTEM_CONTROL_GROUP_H_
 
@@ -10,12 +10,14 @@
 
 namespace grapevine {
 
-// Folders of the group in which `controller` ("cpu", "memory") has this process, and of those
-// around it, whose limits hold as well: the innermost first, each with a / at its end. Some may not
-// exist: a container sees its own group as the outermost, and is told where that is outside.
+// Returns the folders of this process's control group under `controller` ("cpu", "memory") and of
+// the groups around it, whose limits apply as well. The innermost comes first, and each ends in /.
+// Some may not exist: a container sees its own group as the outermost one, but is told the path of
+// that group outside of the container.
 std::vector<std::string> ControlGroups(std::string_view controller);
 
-// The same for `memberships`, the text of /proc/PID/cgroup, where groups are below `root`.
+// Returns the folders for `memberships`, the text of /proc/PID/cgroup, with all control groups
+// below the folder `root`. A pure function.
 std::vector<std::string> ControlGroups(std::string_view controller, std::string_view memberships,
                                        const std::string& root);
 

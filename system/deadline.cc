@@ -14,7 +14,7 @@ struct BoundedCall::Turns {
   int64_t begun ABSL_GUARDED_BY(mutex) = 0;
   int64_t ended ABSL_GUARDED_BY(mutex) = 0;
 
-  // Until so many calls have ended.
+  // Waits until `calls` calls have ended. Returns whether they have ended by `deadline`.
   bool Await(int64_t calls, std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     while (ended < calls && std::chrono::steady_clock::now() < deadline) {
@@ -35,7 +35,7 @@ bool BoundedCall::Run(std::function<void()> call, std::chrono::steady_clock::tim
   const int64_t own = ++turns_->begun;
   std::thread([turns = turns_, call = std::move(call)]() mutable {
     call();
-    call = nullptr;  // what it holds goes before anybody hears that it has ended
+    call = nullptr;  // releases what it holds before its end is announced
     MutexLock alone(turns->mutex);
     ++turns->ended;
     turns->changed.NotifyAll();

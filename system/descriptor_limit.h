@@ -1,4 +1,4 @@
-// How many descriptors this process may have open.
+// The number of descriptors that this process may have open.
 #ifndef GRAPEVINE_SYSTEM_DESCRIPTOR_LIMIT_H_
 #define GRAPEVINE_SYSTEM_DESCRIPTOR_LIMIT_H_
 
@@ -6,8 +6,8 @@
 
 namespace grapevine {
 
-// The hard limit, to which RaiseDescriptorLimit (file_descriptor.h) raises the soft one; 0 if the
-// system does not say. Thread-safe.
+// Returns the hard limit, to which RaiseDescriptorLimit (file_descriptor.h) raises the soft one, or
+// 0 if the system does not report it. Thread-safe.
 int64_t DescriptorLimit();
 
 }  // namespace grapevine

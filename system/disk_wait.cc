@@ -14,7 +14,7 @@ struct Waits {
   std::map<uint64_t, const std::string*> pending ABSL_GUARDED_BY(mutex);
 };
 
-// Never destroyed: a thread that its disk keeps may outlive the program's last function.
+// Returns an object that is never destroyed: a thread that a disk keeps waiting may outlive main.
 Waits& AllWaits() {
   static Waits& waits = *new Waits;
   return waits;

@@ -1,6 +1,6 @@
-// What this process asks of its disks at this moment. One that does not answer (a server that is
-// gone, a frozen file system) keeps the thread that asks in the kernel, for as long as it likes;
-// for which file, another thread sees here.
+// The system calls for files that threads of this process are making at this moment. A disk that
+// does not answer (a server that is gone, a frozen file system) keeps the calling thread in the
+// kernel for an unlimited time; another thread learns here for which file.
 #ifndef GRAPEVINE_SYSTEM_DISK_WAIT_H_
 #define GRAPEVINE_SYSTEM_DISK_WAIT_H_
 
@@ -10,20 +10,21 @@
 
 namespace grapevine {
 
-// One call of the system, of the thread that makes this. To be destroyed there.
+// Marks a system call of the current thread as pending during its lifetime. Must be destroyed on
+// the thread that created it.
 class DiskWait {
  public:
-  // `path`, of the file or folder that is asked for, stays as it is until then.
+  // `path` names the file or folder of the call. It must outlive the DiskWait, unchanged.
   explicit DiskWait(const std::string& path);
   ~DiskWait();
   DiskWait(const DiskWait&) = delete;
   DiskWait& operator=(const DiskWait&) = delete;
 
   struct Pending {
-    uint64_t number;  // no two calls have the same
+    uint64_t number;  // unique among all calls
     std::string path;
   };
-  // The earliest that has yet to return, of this folder and what is in it. From any thread.
+  // Returns the earliest pending call for `folder` or anything in it. Safe from any thread.
   static std::optional<Pending> Earliest(const std::string& folder);
 
  private:

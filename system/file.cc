@@ -26,7 +26,7 @@ namespace grapevine {
 
 namespace {
 
-// A regular file, which is refused otherwise. A pipe is not waited for.
+// Opens a regular file and refuses anything else. Does not wait for the writer of a pipe.
 absl::StatusOr<UniqueDescriptor> OpenToRead(const std::string& path, struct stat* info) {
   UniqueDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.open()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
@@ -78,7 +78,7 @@ absl::Status SyncFolderOf(const std::string& path) {
   return SyncFolder(parent.empty() ? "." : parent.string());
 }
 
-// A rename would put a file in the place of a device, a pipe or a link to one.
+// Refuses a path at which a rename would replace a device, a pipe or a link to one.
 absl::Status CheckReplaceable(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
@@ -89,33 +89,35 @@ absl::Status CheckReplaceable(const std::string& path) {
       absl::StrCat(path, " exists and is not a regular file; choose another name"));
 }
 
-// As file systems say it that have no fsync of a folder; the files in it are safe there.
+// Whether `error` is what file systems report that have no fsync of a folder. Files in a folder are
+// durable on such file systems.
 bool MeansNoSyncOfFolders(int error) {
   return error == EINVAL || error == EOPNOTSUPP || error == ENOSYS;
 }
 
-// Whether others find this very file there: somebody may have removed it between our opening
-// and our locking it.
+// Whether the file at `path` is the one that is open as `descriptor`. Another process may have
+// removed it after it was opened and before it was locked.
 bool IsAt(const std::string& path, int descriptor) {
   struct stat held = {}, found = {};
   return fstat(descriptor, &held) == 0 && stat(path.c_str(), &found) == 0 &&
          held.st_dev == found.st_dev && held.st_ino == found.st_ino;
 }
 
-// As file systems say it that have no second name for a file.
+// Whether `error` is what file systems without hard links report.
 bool MeansNoLinks(int error) {
   return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK;
 }
 
-// Nobody else's: the process's number is 1 in every container that shares the folder.
+// Returns a name that no other process uses. The process's number would not be unique: it is 1 in
+// every container that shares the folder.
 std::string TemporaryName(const std::string& path) {
   std::random_device random;
   return absl::StrFormat("%s.tmp.%08x%08x", path, random(), random());
 }
 
-// Until the descriptor is closed, which the kernel does for whoever dies. False if somebody holds
-// the file to remove it. A file system without locks has no marks; RemoveIfAbandoned removes
-// nothing there.
+// Marks a file as being written until the descriptor is closed, which the kernel does for a process
+// that dies. Returns false if another process holds the file in order to remove it. Returns true
+// without a mark on a file system without locks, where RemoveIfAbandoned removes nothing.
 bool MarkAsBeingWritten(int descriptor) {
   return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
@@ -135,7 +137,7 @@ absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(std::string path)
     UniqueDescriptor file = OpenNew(temporary);
     if (!file.open() && errno == EEXIST) continue;
     if (!file.open()) return SystemError(errno, "cannot create", path);
-    // Whoever tidies the folder may have come in between.
+    // Another process that tidies the folder may have removed the file before it was marked.
     if (!MarkAsBeingWritten(file.get()) || !IsAt(temporary, file.get())) continue;
     return std::unique_ptr<AtomicFile>(
         new AtomicFile(std::move(path), std::move(temporary), std::move(file)));
@@ -158,7 +160,7 @@ AtomicFile::~AtomicFile() {
   if (file_.open()) unlink(temporary_.c_str());
 }
 
-// In pieces, each of which is progress.
+// Writes in pieces, so that DiskWait shows progress from one piece to the next.
 absl::Status AtomicFile::Append(std::string_view bytes) {
   constexpr size_t kPiece = size_t{16} << 20;
   do {
@@ -177,7 +179,7 @@ absl::Status AtomicFile::Flush() {
                                  : SystemError(errno, "cannot flush", temporary_);
 }
 
-// Closed last: until it has its final name, the file is marked as being written.
+// The file is closed last, so that it is marked as being written until it has its final name.
 absl::Status AtomicFile::Commit(const WriteGuard& guard) {
   RETURN_IF_ERROR(Flush());
   RETURN_IF_ERROR(IfPermitted(guard, [this] {
@@ -190,7 +192,7 @@ absl::Status AtomicFile::Commit(const WriteGuard& guard) {
   return SyncFolderOf(path_);
 }
 
-// A link is made by the server that has the file system, in one step.
+// The server of the file system makes a link in one step.
 absl::StatusOr<bool> AtomicFile::CommitAsNew() {
   RETURN_IF_ERROR(Flush());
   if (link(temporary_.c_str(), path_.c_str()) != 0) {
@@ -199,7 +201,7 @@ absl::StatusOr<bool> AtomicFile::CommitAsNew() {
       RETURN_IF_ERROR(Commit());
       return true;
     }
-    // The answer to a request that was sent twice is that of the second.
+    // If a request was sent twice, this is the answer to the second one: the link may exist.
     struct stat info = {};
     const bool linked = fstat(file_.get(), &info) == 0 && info.st_nlink > 1;
     if (!linked && error == EEXIST) return false;
@@ -231,12 +233,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// The kernel's own wait for a lock has no deadline.
+// Intervals between attempts. The kernel's own wait for a lock has no deadline.
 constexpr milliseconds kFirstRetry{1};
 constexpr milliseconds kLastRetry{32};
 
-// The lock of an open file, not of a process: threads exclude each other, and closing another
-// descriptor of the file does not release it.
+// Describes a lock that covers the whole file. It belongs to an open file, not to a process:
+// threads exclude each other, and closing another descriptor of the file does not release it.
 struct flock WholeFile() {
   struct flock whole = {};
   whole.l_type = F_WRLCK;
@@ -251,7 +253,8 @@ int TryLock(int descriptor) {
 
 bool IsBusy(int error) { return error == EAGAIN || error == EACCES || error == EINTR; }
 
-// As network file systems say it whose lock service does not run.
+// Whether `error` is what file systems without locks report, such as network file systems whose
+// lock service does not run.
 bool MeansNoLocks(int error) {
   return error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP || error == EINVAL;
 }

@@ -1,5 +1,5 @@
-// Whole files, read through a memory mapping and written so that they appear whole or not at all;
-// and files as locks.
+// Reads whole files through a memory mapping, writes files that appear whole or not at all, and
+// uses files as locks.
 #ifndef GRAPEVINE_SYSTEM_FILE_H_
 #define GRAPEVINE_SYSTEM_FILE_H_
 
@@ -18,12 +18,12 @@
 
 namespace grapevine {
 
-// A file read through a memory mapping: data sets and safetensors.
+// A file read through a memory mapping, such as a data set or a safetensors file.
 // Immutable after Open; safe to read from any thread.
 class MappedFile {
  public:
-  // Refuses folders, pipes and unreadable files with their names, and waits for nobody. An empty
-  // file is an empty span.
+  // Maps the file at `path`. Refuses folders, pipes and unreadable files with errors that name
+  // them, and never waits for the writer of a pipe. An empty file is an empty span.
   static absl::StatusOr<std::unique_ptr<MappedFile>> Open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -37,46 +37,50 @@ class MappedFile {
   size_t size_;
 };
 
-// The bytes of a file that another process may be writing; errors as MappedFile::Open's.
+// Returns the bytes of a file, which another process may be writing. Refuses the same files as
+// MappedFile::Open.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
-// Carries out a change of a file that others see (a rename, an append) if this process may still
-// make it at this moment, else returns why not; it may wait for the right. Empty: nobody asks.
+// Makes a change to a file that others see (a rename, an append) if this process may make it at
+// this moment, and otherwise returns why it may not. A guard may wait for the right to write. An
+// empty guard permits every change.
 using WriteGuard = std::function<absl::Status(const std::function<absl::Status()>& change)>;
 inline absl::Status IfPermitted(const WriteGuard& guard,
                                 const std::function<absl::Status()>& change) {
   return guard ? guard(change) : change();
 }
-// Why such a change failed: that this process may not make it any more, rather than what it found
-// of files that others may have changed meanwhile.
+// Returns why a change under `guard` failed. If this process may no longer write, that is the
+// reason; otherwise it is `failed`. A process that has lost the right may find files that others
+// have changed, so that `failed` would mislead.
 inline absl::Status WhyItFailed(const WriteGuard& guard, const absl::Status& failed) {
   const absl::Status permitted = IfPermitted(guard, [] { return absl::OkStatus(); });
   return permitted.ok() ? failed : permitted;
 }
 
-// A file under construction beside its final name: written aside as PATH.tmp.RANDOM, fsynced,
+// A file under construction. It is written as PATH.tmp.RANDOM beside its final name, fsynced, and
 // renamed. Unless Commit succeeds, nothing is visible at `path` and the temporary file is removed.
-// Who writes holds flock() on the temporary file until then: one that nobody holds was left by a
-// writer that died. Thread-compatible.
+// The writer holds flock() on the temporary file until then: a temporary file without a lock was
+// left by a writer that died. Thread-compatible.
 class AtomicFile {
  public:
-  // Refuses a `path` that exists and is not a regular file. Errors name the path and the
-  // reason.
+  // Creates the temporary file. Refuses a `path` that exists and is not a regular file. Errors name
+  // the path and the reason.
   static absl::StatusOr<std::unique_ptr<AtomicFile>> Create(std::string path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   absl::Status Append(std::string_view bytes);
-  // Flushes to the disk and renames over `path`, which `guard` allows; at most once, last.
+  // Flushes the file to the disk and renames it over `path` under `guard`. Must be the last call,
+  // and be made at most once.
   absl::Status Commit(const WriteGuard& guard = {});
 
-  // The same, unless there is a file at `path`: false then, by the word of the file server itself,
-  // whatever this machine remembers of the folder.
+  // Commits like Commit, unless a file exists at `path`; returns false in that case. The file
+  // server itself decides whether a file exists, whatever this machine has cached of the folder.
   absl::StatusOr<bool> CommitAsNew();
 
-  // Removes PATH.tmp.*, if its writer has gone; whether it did. Where nobody can tell (a file
-  // system without locks), it stays.
+  // Removes `temporary` (PATH.tmp.*) if its writer is gone, and returns whether it removed it. The
+  // file stays if the file system has no locks, because it cannot show whether the writer is gone.
   static bool RemoveIfAbandoned(const std::string& temporary);
 
  private:
@@ -85,34 +89,35 @@ class AtomicFile {
 
   std::string path_;
   std::string temporary_;
-  UniqueDescriptor file_;  // closed once it has its name
+  UniqueDescriptor file_;  // closed once the file has its final name
 };
 
-// What was created, renamed or removed in a folder is on the disk, where its file system can say
-// so.
+// Flushes to the disk what was created, renamed or removed in `folder`. Succeeds without a flush if
+// the file system cannot flush folders.
 absl::Status SyncFolder(const std::string& folder);
 
-// The common case in one call.
+// Creates, appends to and commits an AtomicFile in one call.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes,
                                  const WriteGuard& guard = {});
 
-// A lock that processes share, also of several machines, by a file on a disk that they share.
+// A lock between processes, also on several machines, through a file on a disk that they share.
 //
-// Held until destruction. The kernel releases it when the process ends, however it ends.
-// Thread-compatible; two locks of one process exclude each other, too. The holder may remove the
-// file: the next one makes it again.
+// The lock is held until destruction. The kernel releases it when the process ends, however it
+// ends. Two locks of one process exclude each other as well. The holder may remove the file; the
+// next holder creates it again. Thread-compatible.
 class FileLock {
  public:
-  // Creates the file if there is none. DeadlineExceeded names it when somebody else holds it for so
-  // long; Unimplemented where the file system has no locks; other errors name it with the system's
-  // reason.
+  // Takes the lock and creates the file if it does not exist. Returns DeadlineExceeded if another
+  // holder keeps the lock until `deadline`, and Unimplemented if the file system has no locks;
+  // other errors have the system's reason. All errors name the file.
   static absl::StatusOr<FileLock> Take(const std::string& path,
                                        std::chrono::steady_clock::time_point deadline);
 
-  // Removes the file at `path`, if it is the one that is held: not another's that has its place.
+  // Removes the file at `path` if this lock holds it. Leaves another file that has taken its place.
   void RemoveFile(const std::string& path) const;
 
-  // Whether somebody holds it, as far as this process can see; creates and takes nothing.
+  // Whether the lock is held, as far as this process can see. Neither creates the file nor takes
+  // the lock.
   static bool IsHeld(const std::string& path);
 
  private:

@@ -31,7 +31,8 @@ void RaiseDescriptorLimit() {
 
 namespace {
 
-// As nohup leaves it. A blocked signal would come even so.
+// Whether SIGHUP is ignored, as nohup leaves it. If it were blocked, it would be delivered to the
+// descriptor even though it is ignored.
 bool HangUpIsIgnored() {
   struct sigaction current;
   return sigaction(SIGHUP, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;

@@ -1,5 +1,5 @@
-// A file descriptor with an owner, writing to one, how many this process may have open, and
-// signals as one.
+// Owns file descriptors, writes to them, raises the number that this process may have open, and
+// receives signals through one.
 #ifndef GRAPEVINE_SYSTEM_FILE_DESCRIPTOR_H_
 #define GRAPEVINE_SYSTEM_FILE_DESCRIPTOR_H_
 
@@ -16,7 +16,7 @@
 
 namespace grapevine {
 
-// Closed on destruction; -1 is none. Thread-compatible.
+// Owns a file descriptor and closes it on destruction; -1 stands for none. Thread-compatible.
 class UniqueDescriptor {
  public:
   UniqueDescriptor() = default;
@@ -39,22 +39,22 @@ class UniqueDescriptor {
   int descriptor_ = -1;
 };
 
-// Writes all bytes, however often the system interrupts; returns 0 or the errno, after which a part
-// may have been written. Thread-safe.
+// Writes all bytes, however often signals interrupt the writing. Returns 0, or the errno of an
+// error, in which case a part of the bytes may have been written. Thread-safe.
 int WriteAll(int descriptor, std::string_view bytes);
 
-// Raises the soft limit, which is low for the sake of programs that use select(), to
-// the hard one. Where that fails it stays as it was. Thread-safe.
+// Raises the soft limit of open descriptors, which is low for the sake of programs that use
+// select(), to the hard limit. Leaves the limit as it was if that fails. Thread-safe.
 void RaiseDescriptorLimit();
 
-// Signals as something to poll: blocked for this thread and read from a
-// descriptor, so that no handler ever runs.
+// Makes signals available through a descriptor that can be polled. The signals are blocked, so that
+// no handler ever runs.
 //
-// Blocks the signals in the calling thread, and in those that it starts, from Open to
-// destruction; open it before other threads exist, because a thread that does not block them
-// would receive them. Signals still unread at destruction are dropped, except
-// those that were blocked before: they are for whoever blocks them. A SIGHUP that the process
-// ignores stays ignored. Read by one thread, destroyed by the one that opened it.
+// Blocks the signals in the calling thread, and in the threads that it starts, from Open to
+// destruction. Open it before other threads exist, because a thread that does not block the signals
+// would receive them. Signals still unread at destruction are dropped, except signals that were
+// blocked before Open, which are left to the code that blocked them. A SIGHUP that the process
+// ignores stays ignored. One thread may read, and the thread that opened it must destroy it.
 class SignalDescriptor {
  public:
   static absl::StatusOr<std::unique_ptr<SignalDescriptor>> Open(std::initializer_list<int> signals);
@@ -62,9 +62,9 @@ class SignalDescriptor {
   SignalDescriptor(const SignalDescriptor&) = delete;
   SignalDescriptor& operator=(const SignalDescriptor&) = delete;
 
-  // Readable when a signal is pending.
+  // Returns the descriptor, which is readable when a signal is pending.
   int descriptor() const { return descriptor_; }
-  // The next signal; does not block.
+  // Returns the next signal, or nothing if none is pending. Does not block.
   std::optional<int> Read();
 
  private:
@@ -72,12 +72,13 @@ class SignalDescriptor {
       : descriptor_(descriptor), own_(own), previous_(previous) {}
 
   const int descriptor_;
-  const sigset_t own_;  // those that nobody had blocked
+  const sigset_t own_;  // the signals that were not blocked before Open
   const sigset_t previous_;
 };
 
-// Threads that its thread starts while one lives never take a signal: one that is sent to the
-// process goes to any thread that does not block it, and would pass by a SignalDescriptor.
+// Blocks all signals in the current thread during its lifetime, so that threads started meanwhile
+// never take a signal. A signal sent to the process goes to any thread that does not block it, and
+// would otherwise bypass a SignalDescriptor.
 class SignalsAreForOthers {
  public:
   SignalsAreForOthers();

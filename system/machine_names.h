@@ -1,5 +1,5 @@
-// Names of this machine: for others to reach it, and to tell whether two processes share its
-// clock or compute the same bits.
+// Names of this machine. Others reach it by them, and they show whether two processes share a clock
+// or compute the same bits.
 //
 // Thread-safety: safe from any thread.
 #ifndef GRAPEVINE_SYSTEM_MACHINE_NAMES_H_
@@ -12,22 +12,22 @@
 
 namespace grapevine {
 
-// The names under which this machine may be listed: its host name first, the same without the
-// domain, and the addresses of its interfaces.
+// Returns the names under which this machine may be listed: its host name first, then the host name
+// without the domain, and the addresses of its interfaces.
 std::vector<std::string> HostNames();
 
-// The model of its processor; empty if the system does not say.
+// Returns the model of this machine's processor, or "" if the system does not report it.
 std::string ProcessorName();
 
-// Identifies this machine since its boot: processes with the same id share a steady clock.
-// Empty if the system does not provide one.
+// Returns an id of this machine since its boot: processes with the same id share a steady clock.
+// Returns "" if the system does not provide one.
 std::string BootId();
 
-// All addresses of a name.
+// Returns all addresses of a name, in the system's order and each once.
 //
-// In the system's order, each once: from the hosts file, name servers, whatever the system asks.
-// Takes as long as that does (system/deadline.h). Unavailable has the system's reason. Safe
-// from any thread.
+// The system asks the hosts file, name servers and whatever else it is configured to ask. The call
+// takes as long as they take to answer (see system/deadline.h). An Unavailable error has the
+// system's reason.
 absl::StatusOr<std::vector<std::string>> AddressesOfName(const std::string& name);
 
 }  // namespace grapevine

@@ -1,8 +1,8 @@
 // Locks, and hints for ThreadSanitizer.
 //
-// std::mutex with annotations for Clang's thread-safety analysis (`bazel build
-// --config=clang`). std::mutex rather than absl::Mutex, because ThreadSanitizer reports false
-// positives on the system's uninstrumented one.
+// Mutex is std::mutex with annotations for Clang's thread-safety analysis (`bazel build
+// --config=clang`). It is not absl::Mutex, because ThreadSanitizer reports false positives on the
+// system's uninstrumented library.
 #ifndef GRAPEVINE_SYSTEM_MUTEX_H_
 #define GRAPEVINE_SYSTEM_MUTEX_H_
 
@@ -52,7 +52,7 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 // A condition variable over Mutex. Every wait has a deadline.
 class Condition {
  public:
-  // Returns false when the deadline passed first. Spurious wake-ups happen:
+  // Waits for a notification. Returns false if the deadline passes first. Spurious wake-ups happen:
   // call it in a loop over the condition.
   bool WaitUntil(Mutex& mutex, std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -68,8 +68,8 @@ class Condition {
   std::condition_variable condition_;
 };
 
-// Shows ThreadSanitizer an order of events that it cannot see, because it is established inside
-// an uninstrumented system library. No-ops in other builds.
+// Show ThreadSanitizer an order of events that it cannot see, because an uninstrumented system
+// library establishes it. No-ops in other builds.
 //
 //   first thread:  AnnotateHappensBefore(object); Library(object);
 //   second thread: ... called back by the library ...; AnnotateHappensAfter(object);

@@ -1,4 +1,4 @@
-// A folder for files that last no longer than their user.
+// A folder for files that exist no longer than their user.
 #ifndef GRAPEVINE_SYSTEM_TEMPORARY_FOLDER_H_
 #define GRAPEVINE_SYSTEM_TEMPORARY_FOLDER_H_
 
@@ -10,11 +10,11 @@
 
 namespace grapevine {
 
-// Readable by this user alone, in the system's place for temporary files (TMPDIR). Removed with
-// everything in it on destruction. Thread-compatible.
+// A folder in the system's place for temporary files (TMPDIR), readable by this user alone. The
+// destructor removes it with everything in it. Thread-compatible.
 class TemporaryFolder {
  public:
-  // Errors name the folder and the reason.
+  // Creates a folder. Errors name the folder and the reason.
   static absl::StatusOr<std::unique_ptr<const TemporaryFolder>> Make();
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;

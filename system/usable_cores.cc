@@ -11,19 +11,20 @@
 namespace grapevine {
 namespace {
 
-// A control group may run for `granted` in every `period`, in microseconds.
+// The time for which a control group may run in every `period`, both in microseconds.
 struct Quota {
   int64_t granted = 0, period = 0;
 };
 
-// "200000 100000" in one file, in version 2; "max" is no quota, and no number.
+// Reads "200000 100000" from one file, as version 2 has it. "max" means no quota and is not a
+// number.
 Quota ReadUnified(const std::string& folder) {
   Quota quota;
   std::ifstream(folder + "cpu.max") >> quota.granted >> quota.period;
   return quota;
 }
 
-// Each in a file of its own, in version 1; -1 is no quota.
+// Reads each number from a file of its own, as version 1 has it. -1 means no quota.
 Quota ReadOfVersion1(const std::string& folder) {
   Quota quota;
   std::ifstream(folder + "cpu.cfs_quota_us") >> quota.granted;

@@ -1,4 +1,4 @@
-// How many of the machine's cores are there for this process.
+// The number of the machine's cores that this process may use.
 #ifndef GRAPEVINE_SYSTEM_USABLE_CORES_H_
 #define GRAPEVINE_SYSTEM_USABLE_CORES_H_
 
@@ -8,11 +8,13 @@
 
 namespace grapevine {
 
-// At least one: no more than its affinity mask has, and than the quotas of its control groups
-// grant, as a container's may. Thread-safe.
+// Returns the number of cores that this process may use, at least 1: the cores in its affinity
+// mask, but no more than the quotas of its control groups grant, such as those of a container.
+// Thread-safe.
 int UsableCores();
 
-// What the quotas of control groups in `folders` grant, rounded up; none: all.
+// Returns the number of cores that the quotas of the control groups in `folders` grant, rounded up,
+// or nothing if no quota limits them.
 std::optional<int> CoresGranted(const std::vector<std::string>& folders);
 
 }  // namespace grapevine

@@ -15,13 +15,14 @@
 
 namespace grapevine {
 
-// Every side is at least 1, and the product fits a Rank. Errors quote `spec`.
+// Parses the sides in `text`. Every side must be at least 1, and their product must fit a Rank.
+// Errors quote `spec`.
 absl::StatusOr<std::vector<Rank>> ParseSides(const Spec& spec, const std::string& text);
 
-// The two sides of n that are nearest to each other, the smaller first.
+// Returns the two sides of a grid of n nodes that are nearest to each other, the smaller first.
 std::vector<Rank> NearSquareSides(Rank n);
 
-// The product of sides that ParseSides returned.
+// Returns the product of sides that ParseSides returned.
 Rank ProductOf(std::span<const Rank> sides);
 
 }  // namespace grapevine

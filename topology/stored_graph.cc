@@ -7,14 +7,14 @@
 namespace grapevine {
 namespace {
 
-// At whose ends an edge is listed.
+// The ends of an edge at which it is listed.
 enum class Ends { kFrom, kTo, kBoth };
 
-// The nodes at the other ends of every node's edges.
+// For every node, the nodes at the other ends of its edges.
 class Adjacency {
  public:
-  // Every node gets its neighbours ascending where the edges are sorted, and for kBoth have the
-  // lower rank first.
+  // A node's neighbours are ascending if the edges are sorted and, for kBoth, have the lower rank
+  // first.
   Adjacency(Rank n, std::span<const Edge> edges, Ends ends)
       : begins_(n + 1, 0), neighbours_((ends == Ends::kBoth ? 2 : 1) * edges.size()) {
     const bool from = ends != Ends::kTo, to = ends != Ends::kFrom;
@@ -35,8 +35,8 @@ class Adjacency {
   }
 
  private:
-  std::vector<int64_t> begins_;   // of the neighbours of each rank, and the end
-  std::vector<Rank> neighbours_;  // of all ranks, one after the other
+  std::vector<int64_t> begins_;   // where the neighbours of each rank begin, and the end
+  std::vector<Rank> neighbours_;  // the neighbours of all ranks, one rank after the other
 };
 
 class StoredGraph final : public Topology {
@@ -83,7 +83,7 @@ bool EveryEdgeGoesBothWays(const std::vector<Edge>& sorted) {
   });
 }
 
-// The lowest node that node 0 does not reach.
+// Returns the lowest node that node 0 does not reach.
 std::optional<Rank> FirstUnreached(Rank n, const Adjacency& adjacency) {
   std::vector<bool> reached(n, false);
   std::vector<Rank> open = {0};

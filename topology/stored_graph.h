@@ -20,22 +20,24 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
-// A graph with more edges is refused.
+// The most edges of a graph; a graph with more is refused.
 constexpr int64_t kMaxStoredEdges = 100'000'000;
 
-// An undirected graph. Ranks are in [0, n) and there are no loops; an edge given twice, in either
-// direction, counts once.
+// Makes an undirected graph. Ranks must be in [0, n), and loops are not allowed. An edge given
+// twice, in either direction, counts once.
 std::shared_ptr<const Topology> MakeStoredGraph(std::string name, Rank n, std::vector<Edge> edges);
 
-// A graph whose edges go one way each, likewise; undirected if every edge is there both ways.
+// Makes a graph whose edges go one way each. Ranks must be in [0, n), and loops are not allowed. An
+// edge given twice counts once. The graph is undirected if every edge is given both ways.
 std::shared_ptr<const Topology> MakeDirectedGraph(std::string name, Rank n,
                                                   std::vector<Edge> edges);
 
-// The lowest node that node 0 cannot reach over `edges`, both ways each, if there is one.
+// Returns the lowest node that node 0 cannot reach over `edges`, each of which goes both ways; none
+// if node 0 reaches all nodes.
 std::optional<Rank> FirstUnreachable(Rank n, std::span<const Edge> edges);
 
-// Two nodes, one of them 0, without a path from the first to the second over `edges`, one way
-// each; none if the graph is strongly connected.
+// Returns two nodes, one of them 0, without a path from the first to the second over `edges`, each
+// of which goes one way; none if the graph is strongly connected.
 std::optional<Edge> MissingPath(Rank n, std::span<const Edge> edges);
 
 }  // namespace grapevine

@@ -1,4 +1,5 @@
-// A graph that changes with the round, given round by round, and begins again after the last one.
+// A graph that changes with the round. It is given round by round, and begins again after the last
+// round.
 //
 // Thread-safety: a pure function; the schedule is immutable.
 #ifndef GRAPEVINE_TOPOLOGY_STORED_SCHEDULE_H_
@@ -14,12 +15,13 @@
 
 namespace grapevine {
 
-// Each round of a schedule takes memory for every node: a schedule in which rounds times nodes are
-// more is refused.
+// The most that rounds times nodes of a schedule may be; a larger schedule is refused, since each
+// round takes memory for every node.
 constexpr int64_t kMostScheduled = 100'000'000;
 
-// At least one round, each as the edges of MakeStoredGraph or, if `directed`, of MakeDirectedGraph;
-// a round may have none. Of one round this is that graph.
+// Makes a schedule of at least one round. Each round is given by its edges, as for MakeStoredGraph
+// or, if `directed`, for MakeDirectedGraph; a round may have no edges. A schedule of one round is
+// the graph of that round.
 std::shared_ptr<const Topology> MakeStoredSchedule(std::string name, Rank n,
                                                    std::vector<std::vector<Edge>> rounds,
                                                    bool directed);

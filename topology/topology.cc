@@ -30,7 +30,7 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeTopology(std::string_view te
   if (n < 1) {
     return SpecError(text, absl::StrCat("not for ", n, " nodes: there must be at least 1"));
   }
-  constexpr Rank kMost = 1 << 24;  // a graph takes memory for each
+  constexpr Rank kMost = 1 << 24;  // a graph takes memory for each node
   if (n > kMost) {
     return SpecError(text, absl::StrCat("not for ", n, " nodes: there can be at most ", kMost));
   }

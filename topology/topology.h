@@ -1,8 +1,8 @@
-// Communication graphs: which nodes exchange replicas, possibly changing with the round.
+// Communication graphs. A graph says which nodes exchange replicas; it may change with the round.
 //
-// A topology is an immutable value; every node evaluates it on its own from (spec, n, seed) and
-// gets the same answer. Neighbours are computed, not stored, where a formula exists: a complete
-// graph of 100,000 nodes costs nothing to describe. For weights see mixing.h.
+// A topology is an immutable value. Every node evaluates it on its own from (spec, n, seed), and
+// all nodes get equal answers. Neighbours are computed, not stored, where a formula exists: a
+// complete graph of 100,000 nodes costs nothing to describe. For weights see mixing.h.
 //
 // Thread-safety: immutable, safe from any thread.
 #ifndef GRAPEVINE_TOPOLOGY_TOPOLOGY_H_
@@ -29,33 +29,35 @@ class Topology {
  public:
   virtual ~Topology() = default;
 
-  // The canonical spec, every default resolved: "torus:4x8".
+  // Returns the canonical spec, with every default resolved: "torus:4x8".
   virtual std::string name() const = 0;
   // Number of nodes, at least 1.
   virtual Rank size() const = 0;
-  // Rounds after which the graph repeats: 1 when it is fixed, 0 when it never
-  // repeats (random matchings).
+  // Number of rounds after which the graph repeats: 1 when it is fixed, 0 when it never repeats
+  // (random matchings).
   virtual Round period() const = 0;
-  // So many rounds, from 0 on, show every edge; of a graph that never repeats, they are a sample.
+  // Number of rounds, from 0 on, that show every edge. For a graph that never repeats, these rounds
+  // are a sample.
   Round shown_rounds() const { return period() > 0 ? period() : kSampledRounds; }
   static constexpr Round kSampledRounds = 32;
   // Whether any edge is one-way.
   virtual bool directed() const = 0;
 
-  // The nodes whose replicas `rank` averages in `round`, ascending, without
-  // `rank` itself and without repetition. Replaces the contents of `neighbours`.
+  // Lists the nodes whose replicas `rank` averages in `round`, ascending, without `rank` itself and
+  // without repetition. Replaces the contents of `neighbours`.
   virtual void InNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const = 0;
-  // The nodes that average the replica of `rank` in `round`; likewise.
+  // Lists the nodes that average the replica of `rank` in `round`, ascending, without `rank` itself
+  // and without repetition. Replaces the contents of `neighbours`.
   virtual void OutNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const = 0;
 
-  // The number of in-neighbours, without listing them where a formula exists.
+  // Returns the number of in-neighbours, without listing them where a formula exists.
   virtual Rank Degree(Rank rank, Round round) const {
     std::vector<Rank> neighbours;
     InNeighbours(rank, round, &neighbours);
     return static_cast<Rank>(neighbours.size());
   }
-  // The number of out-neighbours: the in-neighbours where the graph is undirected, and in every
-  // graph with a formula.
+  // Returns the number of out-neighbours. It equals the number of in-neighbours where the graph is
+  // undirected, and in every graph with a formula.
   virtual Rank OutDegree(Rank rank, Round round) const {
     if (!directed()) return Degree(rank, round);
     std::vector<Rank> neighbours;
@@ -63,10 +65,10 @@ class Topology {
     return static_cast<Rank>(neighbours.size());
   }
 
-  // Eigenvalue k of the round's Metropolis-Hastings matrix where a closed form is known; k is
-  // in [0, size()), and k = 0 is the eigenvalue 1 of the mean. Where the graph has a period, k
-  // stands for the same eigenvector in every round: the eigenvalues of a product of rounds are
-  // products of eigenvalues.
+  // Returns eigenvalue k of the round's Metropolis-Hastings matrix where a closed form is known. k
+  // is in [0, size()), and k = 0 is the eigenvalue 1 of the mean. Where the graph has a period, k
+  // stands for the same eigenvector in every round, so that the eigenvalues of a product of rounds
+  // are products of eigenvalues.
   virtual std::optional<std::complex<double>> MetropolisEigenvalue(Rank k, Round round) const {
     return std::nullopt;
   }
@@ -90,37 +92,38 @@ struct TopologyKind {
   std::string help;     // one line
   // The specs that the contract suite runs (tests/topology); they should cover all variants.
   std::vector<std::string> examples;
-  // What follows the name is a path, colons and all (base/registry.h).
+  // Whether a path follows the name, which may contain colons (base/registry.h).
   bool tail = false;
-  // Its edges are drawn or given rather than follow from a formula: when nodes are lost, what is
-  // left of them stays (weights/living_mixing.h).
+  // Whether the edges are drawn or given, rather than follow from a formula. When nodes are lost,
+  // the edges between the other nodes stay (weights/living_mixing.h).
   bool drawn = false;
 
-  // Over n >= 1 nodes; a function of its arguments only. Errors name the spec, what is wrong
-  // and, if another n would work, the nearest one (SizeError).
+  // Makes the topology over n >= 1 nodes. A function of its arguments only. Errors name the spec,
+  // what is wrong and, if another n would work, the nearest one (SizeError).
   std::function<absl::StatusOr<std::shared_ptr<const Topology>>(const Spec&, Rank n, uint64_t seed)>
       make;
-  // The specs on which --advise compares gossip for this many nodes. Empty: none.
+  // Returns the specs on which --advise compares gossip for this many nodes. Empty: none.
   std::function<std::vector<std::string>(Rank nodes)> advised = nullptr;
 };
 
 // All topologies of this program.
 Registry<TopologyKind>& Topologies();
 
-// The specs that they advise for so many nodes, by name. Some do not exist for some n.
+// Returns the specs that all topologies advise for this many nodes, in the order of their names.
+// Some specs do not exist for some n.
 std::vector<std::string> AdvisedTopologies(Rank nodes);
 
-// "hypercube: not for 12 nodes: n must be a power of two; the nearest is n = 8 or 16". Every
-// topology is defined for an n >= 1 or refuses it in these words.
+// Returns the error that refuses `spec` over n nodes because of `rule`: "hypercube: not for 12
+// nodes: n must be a power of two; the nearest is n = 8 or 16". For every n from 1 on, a topology
+// is defined or refuses n in these words.
 //
-// Refuses `spec` over n nodes because of `rule`, and names the sizes closest to
-// n for which `works` holds (both, when one below is as close as one above).
-// Some size above n must work, and none below `least`, which is what keeps the search short
-// where an option asks for very many nodes.
+// The error names the sizes closest to n for which `works` holds (both, when one below is as close
+// as one above). Some size above n must work. No size below `least` may work, which keeps the
+// search short where an option asks for very many nodes.
 absl::Status SizeError(std::string_view spec, Rank n, std::string_view rule,
                        const std::function<bool(int64_t)>& works, int64_t least = 1);
 
-// As above, where exactly one size works.
+// Returns this error for a spec that works for exactly one size, `only`.
 absl::Status SizeError(std::string_view spec, Rank n, std::string_view rule, int64_t only);
 
 }  // namespace grapevine

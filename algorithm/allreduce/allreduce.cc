@@ -1,4 +1,4 @@
-// Allreduce SGD by name: any kind of allreduce, whole or in buckets.
+// Registers allreduce SGD by name: any kind of allreduce, whole or in buckets.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -19,18 +19,17 @@ namespace grapevine {
 
 namespace {
 
-// Allreduce SGD: x' = x - lr u((1/n) sum_j g_j(x)), the same x on every node.
+// Allreduce SGD: x' = x - lr u((1/n) sum_j g_j(x)), with the same x on every node.
 //
-// The baseline of the field, whatever allreduce sums the gradients, whole or in
-// buckets that leave while the backward pass goes on. Batch statistics are
-// averaged along with them.
+// This is the baseline of the field. Any kind of allreduce sums the gradients, whole or in buckets
+// that leave while the backward pass goes on. Batch statistics are averaged along with them.
 //
-// A sum takes every member. When some are lost, the round under way is given up and done again by
-// the members of the view that follows; who has its sum all the same gives it to those who have not
-// (repeatable_sum.h).
+// A sum takes every member. When some are lost, the round under way is given up, and the members of
+// the view that follows do it again. A member that has the round's sum nevertheless gives it to
+// those that do not (repeatable_sum.h).
 class AllreduceSgd final : public Algorithm {
  public:
-  // The schedules of each bucket.
+  // `buckets` holds the schedules of each bucket.
   AllreduceSgd(std::vector<AllreduceSchedules> buckets, AlgorithmOptions options);
 
   absl::Status On(const Event& event, Host& host) override;
@@ -49,11 +48,13 @@ class AllreduceSgd final : public Algorithm {
   void Advance(Host& host);
   void BeginRound(Host& host);
   void EndRoundIfSummed(Host& host);
-  // The vector of this round's sum, complete or not; drops the gradient if that is another.
+  // Returns the vector of this round's sum, complete or not. Drops the gradient if it is another
+  // vector.
   Vec TakeSum(Host& host);
-  // Steps along it.
+  // Steps along `sum`, and ends the round.
   void EndRound(const KeptSum& sum, Host& host);
-  // Where this node is behind: ends the round with the sum of the others, or does it again.
+  // Takes the answer, if this node is behind and it has come: ends the round with the others' sum,
+  // or does the round again.
   void CatchUpIfAnswered(Host& host);
   void RestIfDone(Host& host);
   void RestIfGivenUp(Host& host);
@@ -71,7 +72,7 @@ class AllreduceSgd final : public Algorithm {
   Round limit_ = 0;
   bool started_ = false;
   bool in_round_ = false;
-  int64_t ready_from_ = 0;  // of this round's gradient; its size when nothing is
+  int64_t ready_from_ = 0;  // this round's gradient is final from here on; its size when nothing is
   bool given_up_ = false;
 };
 
@@ -229,8 +230,8 @@ void AllreduceSgd::RestIfGivenUp(Host& host) {
 
 std::vector<Rank> AllreduceSgd::Peers(Round, Round) const { return sum_.Peers(); }
 
-// Sums at the same time. Each posts up to Collective::kMaxAhead messages ahead, and a transport has
-// a bound for those of one peer.
+// The most sums at the same time. Each posts up to Collective::kMaxAhead messages ahead, and a
+// transport has a bound for the posts of one peer.
 constexpr int64_t kMaxSums = 32;
 
 struct Request {
@@ -265,8 +266,9 @@ absl::StatusOr<int64_t> Memory(const Spec& spec, const Topology& topology, int64
   return LargestScratch(spec, topology.size(), size) + (3 + state_vectors) * size;
 }
 
-// Whole, and beside the backward pass as a gossip's exchange is beside the gradient. The default
-// comes first, since it is chosen among kinds that are equal, as on two ranks.
+// Each kind is advised whole, and in buckets beside the backward pass, as a gossip exchange runs
+// beside the gradient. The default kind comes first, since it is chosen among kinds that are equal,
+// as on two ranks.
 std::vector<std::string> Advised(Rank) {
   std::vector<std::string> specs;
   const auto add = [&specs](const std::string& kind) {

@@ -8,7 +8,7 @@ namespace grapevine {
 namespace {
 
 int64_t MessagesOf(const AllreduceSchedule& schedule) {
-  constexpr int64_t kEnough = int64_t{1} << 40;  // elements: no piece is empty
+  constexpr int64_t kEnough = int64_t{1} << 40;  // elements; large enough that no piece is empty
   int64_t messages = 0;
   for (int level = 0; level < schedule.levels(); ++level) {
     for (const ElementRange& range : schedule.Step(level, kEnough).sent) {
@@ -21,7 +21,7 @@ int64_t MessagesOf(const AllreduceSchedule& schedule) {
 }  // namespace
 
 double MessagesOfASum(const AllreduceFactory& make, Rank size) {
-  // Ranks that are looked at: all, or some that share no pattern with the powers of two.
+  // The ranks that are looked at: all, or a sample that shares no pattern with the powers of two.
   constexpr Rank kMaxRanks = 256, kStride = 7919;
   const Rank seen = std::min(size, kMaxRanks);
   int64_t messages = 0;

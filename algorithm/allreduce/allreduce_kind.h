@@ -1,10 +1,12 @@
-// A kind of allreduce, the KIND of `allreduce:KIND`: its schedule, which says who sends what to
-// whom, and its registration, with its notation and the reading of its options.
+// A kind of allreduce, the KIND of `allreduce:KIND`. It consists of a schedule, which says which
+// rank sends what to which, and of a registration, which gives the kind's notation and reads its
+// options.
 //
-// Each registers itself in the file of its schedule, as your own does: docs/extending.md.
+// Each kind registers itself in the file of its schedule. Your own kind does so too:
+// docs/extending.md.
 //
-// Thread-safety: a schedule is immutable, a kind once registered; functions are pure, safe from any
-// thread.
+// Thread-safety: schedules are immutable; kinds are immutable once registered. The functions are
+// pure and safe from any thread.
 #ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_ALLREDUCE_KIND_H_
 #define GRAPEVINE_ALGORITHM_ALLREDUCE_ALLREDUCE_KIND_H_
 
@@ -26,20 +28,20 @@ namespace grapevine {
 
 inline constexpr Rank kNobody = -1;
 
-// Ranks that take part in a phase together: all, a row, a column, the leaders. first, first +
-// stride, ..., `count` of them. A value.
+// Ranks that take part in a phase together, such as all ranks, a row, a column or the leaders:
+// first, first + stride, ..., `count` ranks in all. A value.
 struct RankGroup {
   Rank first = 0;
   Rank stride = 1;
   Rank count = 1;
 
-  // The rank at a position 0 .. count-1.
+  // Returns the rank at a position 0 .. count-1.
   Rank At(Rank position) const { return first + stride * position; }
-  // The same, with positions modulo `count`.
+  // Returns the rank at a position modulo `count`.
   Rank Around(int64_t position) const {
     return At(static_cast<Rank>((position % count + count) % count));
   }
-  // The position of a rank that belongs to the group.
+  // Returns the position of a rank that belongs to the group.
   Rank PositionOf(Rank rank) const { return (rank - first) / stride; }
 };
 
@@ -52,14 +54,14 @@ struct ElementRange {
   friend bool operator==(const ElementRange&, const ElementRange&) = default;
 };
 
-// Piece `index` of `range` in `count` pieces whose sizes differ by one at most.
-// Some are empty where there are more pieces than elements.
+// Returns piece `index` of `range` in `count` pieces whose sizes differ by at most one. Some pieces
+// are empty if there are more pieces than elements.
 inline ElementRange Piece(const ElementRange& range, Rank index, Rank count) {
   return {range.begin + range.size() * index / count,
           range.begin + range.size() * (index + 1) / count};
 }
 
-// What one rank does in one level: sends, and at the same time receives. Pieces on a circle may
+// What one rank does in one level: it sends and receives at the same time. Pieces on a circle may
 // wrap around, hence two ranges. An empty range is no message.
 struct AllreduceStep {
   using Ranges = std::array<ElementRange, 2>;
@@ -70,56 +72,59 @@ struct AllreduceStep {
   Ranges received{};
 };
 
-// Who sends what to whom in an allreduce: a pure function, without messages.
+// Says which rank sends what to which in an allreduce. A pure function, without messages.
 //
-// Every allreduce here has the same shape. In its first half partial sums travel until each
-// element's sum is complete at one rank: one addition a level, in a fixed order, so that all
-// ranks end with the same bits. In its second half sums come to all from which partial sums came:
-// in most kinds it mirrors the first, over the same edges in the opposite direction and order, and
-// needs no description; around a ring they go on in the same direction.
+// Every allreduce here has the same shape. In the first half, partial sums travel until each
+// element's sum is complete at one rank: one addition per level, in a fixed order, so that all
+// ranks end with the same bits. In the second half, the sums travel to all ranks from which partial
+// sums came. In most kinds the second half mirrors the first, over the same edges in the opposite
+// direction and order, and needs no description; around a ring the sums go on in the same
+// direction.
 //
-// Between the halves there may be levels in which pairs exchange whole vectors, after which the sum
-// is complete at all ranks that have not given theirs away. Both of a pair add the same two sums,
-// and addition commutes: they, too, end with the same bits.
+// Between the halves, pairs of ranks may exchange whole vectors in some levels. After these levels
+// the sum is complete at all ranks that have not given their vectors away. Both ranks of a pair add
+// the same two sums, and addition commutes, so they also end with the same bits.
 //
 // A level is what happens at the same time when all ranks are equally fast. All ranks count the
-// same levels, so that a level names a message; a rank may be idle in one.
+// same levels, so that a level names a message; a rank may be idle in a level.
 class AllreduceSchedule {
  public:
   virtual ~AllreduceSchedule() = default;
 
-  // "allreduce:ring", for error messages.
+  // Returns the name for error messages, such as "allreduce:ring".
   virtual std::string name() const = 0;
-  // Levels of the first half; the same on all ranks.
+  // Number of levels of the first half; equal on all ranks.
   virtual int reduce_levels() const = 0;
-  // This rank's step in `level` of the first half of a sum of vectors of `elements`. What it
-  // receives is added to its own; what it has sent, it neither adds to nor sends again in this
-  // half. The ranks do not depend on `elements`.
+  // Returns this rank's step in `level` of the first half of a sum of vectors of `elements`. What
+  // the rank receives is added to its own vector. It neither adds to what it has sent nor sends it
+  // again in this half. The step's `to` and `from` do not depend on `elements`.
   virtual AllreduceStep ReduceStep(int level, int64_t elements) const = 0;
 
-  // This rank's step in `level` of the second half, which has as many levels as the first: it
-  // receives each sum once of which it has sent a part. In the mirror of the first half, what it
-  // has sent last it receives first.
+  // Returns this rank's step in `level` of the second half, which has as many levels as the first.
+  // The rank receives, exactly once, each sum of which it has sent a part. In the mirror of the
+  // first half, it receives first what it has sent last.
   virtual AllreduceStep ReturnStep(int level, int64_t elements) const {
     const AllreduceStep step = ReduceStep(SentIn(level), elements);
     return {.to = step.from, .from = step.to, .sent = step.received, .received = step.sent};
   }
-  // The level of the first half in which this rank has sent a part of what it receives in `level`
-  // of the second one. The earlier it was, the earlier it can say that it is ready to receive.
+  // Returns the level of the first half in which this rank has sent a part of what it receives in
+  // `level` of the second half. The earlier that level, the earlier the rank can say that it is
+  // ready to receive.
   virtual int SentIn(int level) const { return reduce_levels() - 1 - level; }
 
-  // Levels of exchanges between the halves; the same on all ranks.
+  // Number of levels of exchanges between the halves; equal on all ranks.
   virtual int exchange_levels() const { return 0; }
-  // With whom this rank exchanges whole vectors in `level` of them; kNobody if it has given its own
-  // away, in all levels. A rank exchanges with another one in each.
+  // Returns the rank with which this rank exchanges whole vectors in exchange level `level`. The
+  // partners of different levels differ. A rank that has given its vector away has kNobody in all
+  // levels.
   virtual Rank Partner(int) const { return kNobody; }
 
   int levels() const { return 2 * reduce_levels() + exchange_levels(); }
   bool Reduces(int level) const { return level < reduce_levels(); }
   bool Exchanges(int level) const { return !Reduces(level) && level < first_levels(); }
-  // Levels before the second half.
+  // Number of levels before the second half.
   int first_levels() const { return reduce_levels() + exchange_levels(); }
-  // This rank's step in any level.
+  // Returns this rank's step in any level.
   AllreduceStep Step(int level, int64_t elements) const {
     if (Reduces(level)) return ReduceStep(level, elements);
     if (Exchanges(level)) {
@@ -132,8 +137,8 @@ class AllreduceSchedule {
   }
 };
 
-// Schedules of parts of a vector that are summed side by side: equal ones, from its end to its
-// beginning. Most kinds have one.
+// Schedules of the equal parts of a vector, which are summed side by side. The parts are listed
+// from the vector's end to its beginning. Most kinds have one part.
 using AllreduceSchedules = std::vector<std::unique_ptr<const AllreduceSchedule>>;
 
 // Makes the schedules of a rank; called once for each concurrent sum.
@@ -155,7 +160,7 @@ struct AllreduceKind {
   std::function<absl::StatusOr<AllreduceFactory>(const Spec&, SpecReader&, Rank size)> read;
 };
 
-// `read` of a kind without options, whose schedule is made of (rank, size).
+// The `read` of a kind without options, whose schedule is constructed from (rank, size).
 template <typename Schedule>
 absl::StatusOr<AllreduceFactory> ReadPlainAllreduce(const Spec&, SpecReader&, Rank size) {
   return [size](Rank rank) { return OneSchedule<Schedule>(rank, size); };
@@ -166,16 +171,17 @@ Registry<AllreduceKind>& Allreduces();
 
 inline constexpr std::string_view kDefaultAllreduce = "ring";
 
-// How many messages all of `size` ranks send for one sum of more elements than ranks; an estimate
-// for more than some hundreds of ranks.
+// Returns how many messages all `size` ranks together send for one sum of more elements than ranks.
+// The result is an estimate for more than some hundreds of ranks.
 double MessagesOfASum(const AllreduceFactory& make, Rank size);
 
-// Reads the kind from the next argument of "allreduce:KIND", and the kind's own options. The
-// caller finishes the reader. UnknownNameError, or the kind's errors.
+// Reads the kind from the next argument of "allreduce:KIND", and then the kind's own options. The
+// caller finishes the reader. Errors are UnknownNameErrors, or those of the kind.
 absl::StatusOr<AllreduceFactory> ReadAllreduce(const Spec& spec, SpecReader& reader, Rank size);
 
-// Whether as many ranks as are left of a run can make the sum that "allreduce:KIND" names, however
-// many: not in a grid of given sides, say. False for a kind that this program does not know.
+// Whether any number of ranks can make the sum that "allreduce:KIND" names, so that the ranks that
+// are left of a run can. False for a grid of given sides, for example, and for a kind that this
+// program does not know.
 bool FitsAnySize(const Spec& spec);
 
 }  // namespace grapevine

@@ -14,7 +14,7 @@
 namespace grapevine {
 namespace {
 
-// Bit i: range i is a message.
+// Returns a mask whose bit i says that range i is a message.
 unsigned Messages(const AllreduceStep::Ranges& ranges) {
   return (ranges[0].size() > 0 ? 1u : 0u) | (ranges[1].size() > 0 ? 2u : 0u);
 }
@@ -81,10 +81,11 @@ void Collective::Prepare(int64_t elements, Host& host, Round round) {
   final_.slots.resize(std::min<size_t>(final_.levels.size(), kMaxAhead));
   if (largest == 0) return;
   const int64_t small = MakeSlots(small_, kMaxAhead);
-  // More than two large pieces are for ranks that do not keep step, where they cost
-  // little. One has to do where small ones fill what would be the second.
+  // More than two large slots help ranks that do not keep step, and exist only where they cost
+  // little. One large slot must do where small ones take the memory of the second.
   const int64_t affordable = (std::max({elements, 2 * largest, kEagerElements}) - small) / largest;
-  // A sum is in the slots of its exchanges until the end: the credits of the next need others.
+  // A sum lies in the slots of its exchanges until it ends: the credits of the next sum need other
+  // slots.
   const auto twice = static_cast<int64_t>(2 * large_.levels.size());
   const bool exchanges = schedule_->exchange_levels() > 0;
   large_.sums = exchanges && twice * largest <= kEagerElements && twice <= kMaxAhead ? 2 : 1;
@@ -186,7 +187,7 @@ bool Collective::leaving() const {
 
 void Collective::Advance(Host& host) {
   if (given_up_) return;
-  // What can be sent goes out before more is added.
+  // Sends what can be sent before it adds more.
   while (SendLevel(host) || TakeInLevel(host)) {
   }
   PostAhead(host);
@@ -451,12 +452,12 @@ void BucketedSum::Prepare(int64_t elements, Host& host, Round round) {
   const auto of_bucket = static_cast<int64_t>(parts_of_bucket_);
   for (int64_t i = 0; i < count; ++i) {
     Part& part = parts_[i];
-    const int64_t last = i - i % of_bucket + of_bucket - 1;  // of its bucket
+    const int64_t last = i - i % of_bucket + of_bucket - 1;  // the last part of the bucket
     part.begin = elements * (count - 1 - i) / count;
     part.end = elements * (count - i) / count;
     part.bucket = elements * (count - 1 - last) / count;
     part.sum->Prepare(part.end - part.begin, host, round);
-    // Where there are fewer elements than buckets, some are empty.
+    // Some buckets are empty where there are fewer elements than buckets.
     if (i == last && part.begin > 0 && part.begin < part.end) cuts_.push_back(part.begin);
   }
 }
@@ -537,7 +538,7 @@ bool BucketedSum::idle() const {
 std::vector<Waiting> BucketedSum::waiting_for() const {
   std::vector<Waiting> waiting;
   for (const Part& part : parts_) {
-    // One that is done waits for the others.
+    // A part that is done waits for nothing but the other parts.
     if (part.sum->summed() && !part.sum->given_up() && !summed()) continue;
     const std::vector<Waiting> of_part = part.sum->waiting_for();
     waiting.insert(waiting.end(), of_part.begin(), of_part.end());

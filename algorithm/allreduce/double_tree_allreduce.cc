@@ -1,10 +1,11 @@
 // Two binary trees, each of which carries half of the vector in K pieces that follow one another
-// (Sanders, Speck and Träff 2009): a rank that has children in one tree is a leaf in the other, so
-// that all interfaces are used. About 2 h (alpha + M/K beta) + 2 M beta for trees of height h: for
-// many pieces nearly the bytes of a ring, in a number of latencies that grows with log2 n.
+// (Sanders, Speck and Träff 2009). A rank that has children in one tree is a leaf in the other, so
+// that all interfaces are used. The cost is about 2 h (alpha + M/K beta) + 2 M beta for trees of
+// height h: for many pieces, nearly the bytes of a ring in a number of latencies that grows with
+// log2 n.
 //
-// The first tree is in order, odd ranks being leaves, as in NCCL; the second one is its mirror
-// image for even n, and shifted by one rank for odd n.
+// The first tree is in order, with odd ranks as leaves, as in NCCL. The second tree is its mirror
+// image for even n, and the first tree shifted by one rank for odd n.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -25,9 +26,9 @@ class InOrderTree {
 
   Rank Parent(Rank position) const;
   std::vector<Rank> Children(Rank position) const;
-  // The level in which the first piece travels from a position to its parent; the others follow
-  // in every second one. A piece goes on when it has come from all children, and those of two
-  // children come in turn.
+  // Returns the level in which the first piece travels from a position to its parent; the other
+  // pieces follow in every second level. A piece travels on when it has come from all children; the
+  // pieces of two children come in turn.
   int FirstLevel(Rank position) const;
 
  private:
@@ -64,7 +65,7 @@ int InOrderTree::FirstLevel(Rank position) const {
 
 class DoubleTreeAllreduce final : public AllreduceSchedule {
  public:
-  // `mirrored`: the second tree.
+  // `mirrored` selects the second tree.
   DoubleTreeAllreduce(Rank rank, Rank size, bool mirrored, int pieces);
 
   std::string name() const override {
@@ -79,7 +80,7 @@ class DoubleTreeAllreduce final : public AllreduceSchedule {
     int first_level;
   };
 
-  // The piece that travels over a link in a level; nothing if none does.
+  // Returns the piece that travels over a link in a level in which one does (Travels).
   AllreduceStep::Ranges Travelling(const Link& link, int level, int64_t elements) const;
   bool Travels(const Link& link, int level) const {
     const int since = level - link.first_level;
@@ -88,13 +89,13 @@ class DoubleTreeAllreduce final : public AllreduceSchedule {
 
   const int pieces_;
   int reduce_levels_ = 0;
-  std::vector<Link> up_;    // to the parent, but for the root
-  std::vector<Link> down_;  // to the children
+  std::vector<Link> up_;    // the link to the parent; none at the root
+  std::vector<Link> down_;  // the links to the children
 };
 
 DoubleTreeAllreduce::DoubleTreeAllreduce(Rank rank, Rank size, bool mirrored, int pieces)
     : pieces_(pieces) {
-  // Its own inverse where n is even.
+  // The mirror image is its own inverse where n is even.
   const auto mirror = [&](Rank place, Rank shift) {
     if (!mirrored) return place;
     return size % 2 == 0 ? size - 1 - place : (place + shift) % size;

@@ -1,12 +1,12 @@
-// Recursive halving and doubling, for any n in the latency of ceil(log2 n) steps each way, and
-// in no more bytes than a ring: 2 ceil(log2 n) alpha + 2 (n-1)/n M beta.
+// Recursive halving and doubling, for any n, in the latency of ceil(log2 n) steps each way and in
+// no more bytes than a ring: 2 ceil(log2 n) alpha + 2 (n-1)/n M beta.
 //
-// n = 2^k q with q odd. For the factors of two, Rabenseifner's reduce-scatter (Thakur,
+// Let n = 2^k q with q odd. For the factors of two, it uses Rabenseifner's reduce-scatter (Thakur,
 // Rabenseifner and Gropp 2005): in level l, ranks 2^l apart exchange halves of their remaining
-// range, the largest halves between the nearest ranks. For q, a reduce-scatter over the
-// circulant graph with halving skips (Träff 2024, arXiv:2410.14234), in which ranks send runs
-// of pieces around a circle: no rank is folded into another one, which would send every byte
-// once more each way.
+// range, the largest halves between the nearest ranks. For q, it uses a reduce-scatter over the
+// circulant graph with halving skips (Träff 2024, arXiv:2410.14234), in which ranks send runs of
+// pieces around a circle. No rank is folded into another one, which would send every byte once more
+// each way.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -27,7 +27,7 @@ int CirculantLevels(const RankGroup& group) {
   return std::bit_width(static_cast<unsigned>(group.count - 1));
 }
 
-// `number` pieces of `range` from `first` on, around the end.
+// Returns `number` pieces of `range` from piece `first` on, wrapping around the end.
 AllreduceStep::Ranges Run(const RankGroup& group, const ElementRange& range, Rank first,
                           Rank number) {
   first %= group.count;
@@ -39,8 +39,8 @@ AllreduceStep::Ranges Run(const RankGroup& group, const ElementRange& range, Ran
                                                : Piece(range, number - head - 1, group.count).end}};
 }
 
-// A position keeps the pieces [position, position + skip) in every level; skip
-// halves, rounding up, from count to 1.
+// A position keeps the pieces [position, position + skip) in every level. `skip` halves, rounding
+// up, from `count` to 1.
 AllreduceStep CirculantStep(const RankGroup& group, Rank rank, int level,
                             const ElementRange& range) {
   Rank before = group.count;
@@ -64,7 +64,7 @@ class HalvingDoublingAllreduce final : public AllreduceSchedule {
  private:
   const Rank rank_;
   const int halvings_;      // k
-  const RankGroup circle_;  // the q ranks that keep the same share after them
+  const RankGroup circle_;  // the q ranks that keep the same share after the halvings
 };
 
 HalvingDoublingAllreduce::HalvingDoublingAllreduce(Rank rank, Rank size)

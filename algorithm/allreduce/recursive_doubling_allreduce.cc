@@ -1,11 +1,11 @@
 // Recursive doubling (Thakur, Rabenseifner and Gropp 2005): ranks 1, 2, 4, ... apart exchange whole
-// sums, and each adds what it gets. One way is enough, so that for n = 2^k it takes
-// log2 n (alpha + M beta), the fewest latencies of all.
+// sums, and each rank adds what it receives. No way back is needed, so that for n = 2^k the sum
+// takes log2 n (alpha + M beta), the fewest latencies of all kinds.
 //
-// For other n, the ranks from 2^k on, the largest power below n, first add their vectors to those
-// of the ranks 2^k below them, and get the sum back at the end: two levels more. For n = 2 a sum in
-// place takes a latency more, in which it becomes known that a vector has arrived and may be
-// replaced (Collective::later_in_place).
+// For other n, let 2^k be the largest power of two below n. The ranks from 2^k on first add their
+// vectors to those of the ranks 2^k below them, and get the sum back at the end: two levels more.
+// For n = 2, a sum in place takes one latency more, in which a rank learns that its vector has
+// arrived and may be replaced (Collective::later_in_place).
 #include <bit>
 #include <string>
 

@@ -51,7 +51,7 @@ absl::Status RepeatableSum::On(const Lost& event, Host& host) {
 
 absl::Status RepeatableSum::On(const Offered& event, Host& host) {
   if (!keeps_) return CheckForeseen(event);
-  // What is offered of a sum is posted for when it is its turn.
+  // A message of the sum that is offered is posted for when its turn comes.
   if (last_.Owns(event.tag)) last_.On(event, host);
   return absl::OkStatus();
 }

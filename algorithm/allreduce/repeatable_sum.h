@@ -1,9 +1,9 @@
-// A sum over all members that is done again when some of them are lost: a BucketedSum, and the last
-// sum for those who have not got it (last_sum.h).
+// A sum over all members that is made again when some of them are lost: a BucketedSum, and the last
+// sum for members that do not have it (last_sum.h).
 //
-// Where members may be lost, an owner gives up the sum under way (GiveUp) when some are, and begins
-// anew in the view that follows. If it is behind there, it first asks for the sum that the others
-// have had.
+// Where members may be lost, the owner gives up the sum under way (GiveUp) when some are, and
+// begins anew in the view that follows. If this node is behind there, it first asks for the sum
+// that the others have had.
 //
 // Thread-safety: one event at a time; one sum at a time.
 #ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_REPEATABLE_SUM_H_
@@ -28,34 +28,36 @@ namespace grapevine {
 
 class RepeatableSum {
  public:
-  // As BucketedSum's; of `rank` among `members`. One more channel than that has.
+  // `buckets`, `first_channel` and `steps` are those of BucketedSum. The node has `rank` among
+  // `members`. Uses one channel more than the BucketedSum does.
   RepeatableSum(std::vector<AllreduceSchedules> buckets, uint16_t first_channel, Rank rank,
                 Rank members, LocalSteps steps = LocalSteps());
 
-  // Sums vectors of `elements` from `round` on; once, before all else. `latest` as Start's: where
-  // it is none, no members are lost.
+  // Prepares sums of vectors of `elements` from `round` on. Must be called once, before everything
+  // else. `latest` is that of the event Start (algorithm/event.h); if it is none, no members are
+  // lost.
   void Start(int64_t elements, Round round, std::optional<Round> latest, Host& host);
   void VisitState(StateVisitor& state) { last_.VisitState(state); }
-  // Whether members may be lost. What is summed is then kept for a round (End).
+  // Whether members may be lost. If so, each sum is kept until the next one (End).
   bool keeps() const { return keeps_; }
 
-  // Whether the others have had the sum of the round in which this node has begun, and it has not.
+  // Whether this node lacks the sum of the round in which it began, which others have had.
   bool behind() const { return behind_; }
-  // Then it asks for that, once. The question carries the first element of `replica`, which nobody
-  // looks at.
+  // Asks the others for the sum that this node lacks. Must be called once, if behind(). The
+  // question carries the first element of `replica`, which no node reads.
   void Ask(Vec replica, Host& host) { last_.Ask(round_, replica, host); }
-  // The answer, once, with which it is not behind any more; no vector: nobody has the sum, and it
-  // is to be made again.
+  // Returns the answer once, when it has come; this node is then no longer behind. An answer
+  // without a vector says that no node has the sum, and that it must be made again.
   std::optional<KeptSum> TakeAnswer(Host& host);
 
-  // As BucketedSum's.
+  // These forward to the functions of BucketedSum; see there.
   std::span<const int64_t> cuts() const { return sum_.cuts(); }
   void Begin(Vec data) { sum_.Begin(data); }
   void Begin(Vec data, Vec into) { sum_.Begin(data, into); }
   bool later_in_place() const { return sum_.later_in_place(); }
   void OnReady(int64_t from, Host& host) { sum_.OnReady(from, host); }
   bool summed() const { return sum_.summed(); }
-  // The sum has been used: it is kept, or dropped.
+  // Keeps or drops `sum`, which has been used.
   void End(const KeptSum& sum, Host& host);
 
   // Errors name the message and its sender.
@@ -65,17 +67,18 @@ class RepeatableSum {
   absl::Status On(const Lost& event, Host& host);
   absl::Status On(const Offered& event, Host& host);
 
-  // Goes on no more, and takes back what it has posted.
+  // Stops the sum, and withdraws what has been posted.
   void GiveUp(Host& host);
-  // After that: every post and every send has ended.
+  // Whether every post and every send has ended, after GiveUp.
   bool ended() const { return sum_.ended() && last_.ended(); }
-  // And then its memory is free, but for what it keeps.
+  // Releases its memory, except the sum that it keeps. Must be called after GiveUp, once ended() is
+  // true.
   void Close(Host& host);
 
-  // Whether nothing of the latest sum is in flight.
+  // Whether the latest sum is complete and nothing is in flight.
   bool idle() const { return sum_.idle() && last_.ended(); }
-  // What it still needs in order to go on; of a complete sum, the messages that its peers have not
-  // received.
+  // Returns the messages that the sum still needs in order to go on; of a complete sum, the
+  // messages that its peers have not received.
   std::vector<Waiting> waiting_for() const;
   std::vector<Rank> Peers() const { return sum_.Peers(); }
 
@@ -83,7 +86,7 @@ class RepeatableSum {
   BucketedSum sum_;
   LastSum last_;
   int64_t elements_ = 0;
-  Round round_ = 0;  // in which it began
+  Round round_ = 0;  // the round in which this node began
   bool keeps_ = false;
   bool behind_ = false;
 };

@@ -1,5 +1,5 @@
-// Ring and tree allreduces, and those in two levels, inside groups of ranks and between them, which
-// are made of both: hierarchical and torus.
+// Ring and tree allreduces, and the two-level allreduces that combine both, inside groups of ranks
+// and between them: hierarchical and torus.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -18,14 +18,14 @@ namespace grapevine {
 namespace {
 
 // The reduce-scatter around a ring of ranks: the first half of the ring allreduce, and a phase of
-// the two-level ones. In level s, position p sends piece p-s to p+1 and adds to piece p-s-1 what
-// comes from p-1. After count-1 levels the sum of piece p+1 is complete at p. The additions for
-// piece c begin at position c and go around in order.
+// the two-level ones. In level s, position p sends piece p-s to p+1 and adds what comes from p-1 to
+// piece p-s-1. After count-1 levels the sum of piece p+1 is complete at p. The additions for piece
+// c begin at position c and go around in order.
 //
 // In the all-gather, the second half, sums go on around the ring: in level s, position p sends
-// piece p+1-s to p+1, and receives piece p-s, of which it has sent a part in level s. To turn
-// around would cost a latency: the piece that then comes first is the one that was sent last, and a
-// neighbour could not know any earlier that there is room for it.
+// piece p+1-s to p+1, and receives piece p-s, of which it has sent a part in level s. Turning
+// around would cost a latency: the piece that would come first is the one that was sent last, and a
+// neighbour could not know any earlier that its place is free.
 
 int RingLevels(const RankGroup& group) { return group.count - 1; }
 
@@ -41,7 +41,8 @@ AllreduceStep RingStep(const RankGroup& group, Rank rank, int level, const Eleme
           .received = {Piece(range, received, group.count)}};
 }
 
-// Its step in level 0 .. RingLevels - 1 of the all-gather.
+// The step of `rank`, which belongs to `group`, in level 0 .. RingLevels - 1 of an all-gather of
+// `range`.
 AllreduceStep RingReturn(const RankGroup& group, Rank rank, int level, const ElementRange& range) {
   const Rank position = group.PositionOf(rank);
   const Rank received = (position - level + group.count) % group.count;
@@ -85,9 +86,9 @@ const Registration kRingAllreduce(Allreduces(),
 
 // The reduction up a binomial tree of ranks: the first half of the tree allreduce, and a phase of
 // the hierarchical one. In level l, every position whose lowest set bit is l sends all it has to
-// the position without that bit: after ceil(log2 count) levels position 0 has the sum.
+// the position without that bit. After ceil(log2 count) levels, position 0 has the sum.
 
-// ceil(log2 count).
+// Returns ceil(log2 count).
 int TreeLevels(const RankGroup& group) {
   return std::bit_width(static_cast<unsigned>(group.count - 1));
 }
@@ -99,7 +100,7 @@ AllreduceStep TreeStep(const RankGroup& group, Rank rank, int level, const Eleme
   const Rank bit = Rank{1} << level;
   if (position % bit != 0) return {};  // has sent already
   if (position & bit) return {.to = group.At(position - bit), .sent = {range}};
-  if (bit >= group.count - position) return {};  // nobody there
+  if (bit >= group.count - position) return {};  // no rank at that position
   return {.from = group.At(position + bit), .received = {range}};
 }
 
@@ -126,12 +127,12 @@ const Registration kTreeAllreduce(
      .help = "whole vectors up a tree and down again: for models so small that only latency counts",
      .read = ReadPlainAllreduce<TreeAllreduce>});
 
-// n ranks in g groups of k neighbours. Up a binomial tree inside each group, around a ring of
-// the groups' first ranks, down the trees:
+// Hierarchical allreduce of n ranks in g groups of k neighbours: up a binomial tree inside each
+// group, around a ring of the groups' first ranks, and down the trees.
 // 2 ceil(log2 k) (alpha + M beta) + 2(g-1) (alpha + M beta / g).
 class HierarchicalAllreduce final : public AllreduceSchedule {
  public:
-  // `groups` divides `size`.
+  // `groups` must divide `size`.
   HierarchicalAllreduce(Rank rank, Rank size, Rank groups);
 
   std::string name() const override;
@@ -163,8 +164,8 @@ class TorusAllreduce final : public AllreduceSchedule {
 
  private:
   const Rank rank_;
-  const RankGroup row_;     // of the rank
-  const RankGroup column_;  // of the rank
+  const RankGroup row_;     // the row of the rank
+  const RankGroup column_;  // the column of the rank
 };
 
 HierarchicalAllreduce::HierarchicalAllreduce(Rank rank, Rank size, Rank groups)
@@ -185,7 +186,7 @@ AllreduceStep HierarchicalAllreduce::ReduceStep(int level, int64_t elements) con
   return RingStep(leaders_, rank_, level - TreeLevels(own_), all);
 }
 
-// The leaders' ring, then down the trees.
+// The second half runs around the leaders' ring first, then down the trees.
 AllreduceStep HierarchicalAllreduce::ReturnStep(int level, int64_t elements) const {
   if (level >= RingLevels(leaders_)) return AllreduceSchedule::ReturnStep(level, elements);
   if (rank_ != own_.first) return {};
@@ -213,7 +214,7 @@ AllreduceStep TorusAllreduce::ReduceStep(int level, int64_t elements) const {
   return RingStep(column_, rank_, level - RingLevels(row_), RingResult(row_, rank_, all));
 }
 
-// Columns, then rows.
+// The second half runs along the columns first, then along the rows.
 AllreduceStep TorusAllreduce::ReturnStep(int level, int64_t elements) const {
   const ElementRange all{0, elements};
   if (level < RingLevels(column_)) {
@@ -226,7 +227,7 @@ int TorusAllreduce::SentIn(int level) const {
   return level < RingLevels(column_) ? RingLevels(row_) + level : level - RingLevels(column_);
 }
 
-// The divisor of `size` closest to `wanted`; of two, the smaller.
+// Returns the divisor of `size` closest to `wanted`; the smaller one if two are equally close.
 Rank NearestDivisor(Rank size, double wanted) {
   Rank nearest = 1;
   const auto consider = [&](Rank divisor) {

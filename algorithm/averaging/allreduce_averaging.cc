@@ -21,23 +21,23 @@ namespace {
 
 constexpr uint16_t kSumChannel = 1;
 
-// The mean of all nodes' replicas by an allreduce, the same bits on every node.
+// The mean of all nodes' replicas by an allreduce, with the same bits on every node.
 //
-// The sum is made in place of the node's own replica, and takes no memory beside the allreduce's
-// scratch; or in place of a copy, where the replica is still needed or shown. Where members may be
-// lost, the replica must outlast a sum that comes to nothing: then it is made in a vector of its
-// own, in no more time.
+// The sum is made in place of the node's own replica, and takes no memory apart from the
+// allreduce's scratch. Where the replica is still needed or shown, the sum is made in place of a
+// copy. Where members may be lost, the replica must outlast a sum that comes to nothing; the sum is
+// then made in a vector of its own, in no more time.
 class AllreduceAveraging final : public Averaging {
  public:
   enum class Sum { kInPlace, kOfACopy };
-  // In the rounds of `steps`, of `rank` among `nodes`.
+  // Averages in the rounds of `steps`, at the node with `rank` among `nodes`.
   AllreduceAveraging(LocalSteps steps, AllreduceSchedules schedules, Rank rank, Rank nodes,
                      Sum place);
 
   void MayLoseMembers(Round latest) override { latest_ = latest; }
   void Start(Round round, Vec replica, Host& host) override;
   void VisitState(StateVisitor& state) override { sum_.VisitState(state); }
-  // Each sum posts for the next one.
+  // Does nothing: each sum posts for the next one.
   void PostAhead(Round limit, Host& host) override {}
   void Begin(Vec own, Host& host) override;
   absl::Status On(const Received& event, Host& host) override { return Forward(event, host); }
@@ -51,7 +51,7 @@ class AllreduceAveraging final : public Averaging {
   void End(Host& host) override;
   bool quiet() const override { return sum_.idle(); }
   std::vector<Waiting> waiting(bool resting) const override;
-  // Also where no average is due: they are known, and few.
+  // Returns all peers, also where no average is due: they are known, and few.
   std::vector<Rank> Peers(Round from, Round to) const override { return sum_.Peers(); }
 
   bool gives_way() const override { return true; }
@@ -70,11 +70,11 @@ class AllreduceAveraging final : public Averaging {
   const Sum place_;
   RepeatableSum sum_;
   std::optional<Round> latest_;
-  Round round_ = 0;  // of the next average
+  Round round_ = 0;  // the round of the next average
   bool given_up_ = false;
   Vec own_;             // this node's replica
   Vec data_;            // the sum
-  bool apart_ = false;  // of a vector of its own, which is this average's
+  bool apart_ = false;  // whether data_ is a vector of its own, which this average owns
   KeptSum known_;       // the sum that others have had
 };
 
@@ -100,7 +100,7 @@ void AllreduceAveraging::Begin(Vec own, Host& host) {
   own_ = own;
   if (!sum_.behind()) return BeginSum(host);
   sum_.Ask(own, host);
-  TakeAnswer(host);  // there may be nobody to ask
+  TakeAnswer(host);  // without other nodes, the answer is known at once
 }
 
 void AllreduceAveraging::TakeAnswer(Host& host) {
@@ -161,7 +161,7 @@ void AllreduceAveraging::Close(Host& host) {
 }
 
 std::vector<Waiting> AllreduceAveraging::waiting(bool resting) const {
-  // Of a sum that is complete, those messages that its peers do not have.
+  // When the node rests and the sum is complete, these are the messages that its peers do not have.
   const bool asked = given_up_ || sum_.behind() || resting == sum_.summed();
   return asked ? sum_.waiting_for() : std::vector<Waiting>();
 }
@@ -172,7 +172,7 @@ struct Request {
   std::unique_ptr<OuterStep> outer;
 };
 
-// What is left of the arguments names the allreduce.
+// The arguments that are left name the allreduce.
 Spec WithEveryAsOption(Spec spec) {
   if (spec.arguments.empty()) return spec;
   const std::string& first = spec.arguments.front();
@@ -197,7 +197,7 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Make(const AveragingMethod& method, c
                                                 AlgorithmOptions options) {
   const Rank nodes = options.mixing->topology().size();
   ASSIGN_OR_RETURN(Request request, Read(method, spec, nodes, options.length));
-  // While the gradient is computed at a replica, it cannot become the sum.
+  // While the gradient is computed at a replica, the replica cannot become the sum.
   const auto place = method.order == StepOrder::kAwc ? AllreduceAveraging::Sum::kOfACopy
                                                      : AllreduceAveraging::Sum::kInPlace;
   return std::make_unique<LocalSgd>(
@@ -223,7 +223,8 @@ AlgorithmKind AveragingKind(AveragingMethod method, AlgorithmKind kind) {
     return MessagesOfASum(request.allreduce, topology.size()) *
            request.steps.PerRound(length.rounds);
   };
-  // The replica, the gradient, a sum that is still leaving, and the copy of which the next is made.
+  // The replica, the gradient, a sum that is still leaving and, for kAwc, the copy in which the
+  // next sum is made.
   const int replicas = method.order == StepOrder::kAwc ? 4 : 3;
   kind.memory = [=, kept = method.outer_vectors](const Spec& spec, const Topology& topology,
                                                  int64_t size, int state_vectors) {

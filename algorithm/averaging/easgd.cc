@@ -1,6 +1,6 @@
-// EASGD and EAMSGD: elastic averaging. Synchronous (elastic_centre.h), the replicas are summed by
-// an allreduce while the gradients are computed at them, and every node moves its copy of the
-// centre by the same bits: no server is needed. Asynchronous, servers keep the centre
+// EASGD and EAMSGD: elastic averaging. In the synchronous form (elastic_centre.h), an allreduce
+// sums the replicas while the gradients are computed at them, and every node moves its copy of the
+// centre by the same bits; no server is needed. In the asynchronous form, servers keep the centre
 // (async_easgd.h).
 //
 // EAMSGD is EASGD whose local steps have Nesterov's momentum.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kLargestRate = std::numeric_limits<float>::max();
 
-// Where the rate is 0 nodes have not moved, and the average is what it was.
+// If the rate is 0, nodes have not moved, and the average is what it was.
 std::unique_ptr<OuterStep> SlowMo(SpecReader& reader, Rank) {
   const double momentum = reader.Real("momentum", 0.7, 0, 1);
   const double rate = reader.Real("lr", 1.0, 0, kLargestRate);

@@ -1,34 +1,36 @@
 // AD-PSGD: asynchronous decentralized parallel SGD (Lian et al. 2018, arXiv:1710.06952), in which
-// nobody waits for a slow node.
+// no node waits for a slow one.
 //
 // A node computes gradients one after another, each at its replica as it is then, and applies each
 // to its replica as that is when the gradient is ready. After every few steps it averages with one
-// neighbour, drawn at random: it offers its share a = x_i; the neighbour answers with its own,
-// b = x_j, and moves to (x_j + a) / 2 at once; this node moves by (b - a) / 2 when b is there,
-// wherever x_i is by then. The two moves are opposite, so the mean over all nodes is kept as if the
-// average were atomic, without locks: a node that has begun one takes part in others meanwhile, and
-// there is no cycle of waits on any graph. (The paper takes locks, and bipartite graphs so that
-// these cannot form one.)
+// neighbour, drawn at random. It offers its share a = x_i. The neighbour answers with its own
+// share, b = x_j, and moves to (x_j + a) / 2 at once. This node moves by (b - a) / 2 when b
+// arrives, wherever x_i is by then. The two moves are opposite, so the mean over all nodes is kept
+// as if the average were atomic, without locks: a node that has begun an average takes part in
+// others meanwhile, and no cycle of waits is possible on any graph. (The paper takes locks, and
+// bipartite graphs so that these cannot form a cycle.)
 //
-// Two nodes that ask each other at the same time would move twice, and trade replicas rather than
-// meet. So the higher rank declines while its own share is with the other, and the average that it
-// has begun is that of both: the lower rank begins no other before it is over.
+// Two nodes that ask each other at the same time would both move twice, and trade replicas rather
+// than meet. So the higher rank declines while its own share is with the other, and the average
+// that it has begun is that of both: the lower rank begins no other average before that one is
+// over.
 //
-// A node has one average of its own under way, while the next gradient is computed; a step after
-// which the next one is due waits for it. It takes part in two of others at a time. Their further
-// offers wait in a queue, bounded by the neighbours, each of which has one under way: so memory
-// does not depend on the graph.
+// A node has one average of its own under way while the next gradient is computed; a step after
+// which the next average is due waits for it. A node takes part in two averages of others at a
+// time. Further offers wait in a queue, which is bounded by the neighbours, each of which has one
+// average under way: so memory does not depend on the graph.
 //
-// Nobody counts the steps of all, which say where in the run, and so in the schedule of the
-// learning rate, they are: its nominal round. Nodes average that as they do their replicas. Each
-// adds 1 with its own step, and the mean stays that of their steps; or, where m of n nodes are
-// left, m/n, as the steps of all are to be n in a nominal round.
+// The steps of all nodes together say where in the run they are, and so where in the schedule of
+// the learning rate: the nominal round. No node counts these steps. Instead, nodes average their
+// nominal rounds as they do their replicas. Each adds 1 with its own step, so that the mean stays
+// the mean of their steps; where m of n nodes are left, each adds m/n, as the steps of all are to
+// be n in a nominal round.
 //
 // Staleness counts the averages that moved the replica while a gradient was computed at it.
 //
 // An average with a node that is lost ends where it is: the replica has moved or has not, and from
-// then on the mean over the others is kept. When members change, a node begins no average and joins
-// none until those under way are over, of both its halves; the next instance goes on from there,
+// then on the mean over the other nodes is kept. When members change, a node begins no average and
+// joins none until both halves of those under way are over. The next instance goes on from there,
 // with the neighbours that it then has, and computes the gradient under way again.
 #include <algorithm>
 #include <cmath>
@@ -71,24 +73,24 @@ class Adpsgd final : public Algorithm {
   struct Own {
     Rank partner;
     int64_t index;
-    Vec share;              // a; the replica until that moves
+    Vec share;              // a; the replica, until that moves
     Vec answer;             // the buffer for b
-    double nominal;         // of the share
-    SendId send;            // of the share
-    bool received = false;  // b is there, and in the replica unless it was declined
-    bool sent = false;      // or declined
+    double nominal;         // nominal round of the share
+    SendId send;            // the send of the share
+    bool received = false;  // b has arrived, and is in the replica unless it was declined
+    bool sent = false;      // the share was sent, or declined
     bool declined = false;  // the post for b is being withdrawn
-    bool lost = false;      // there will be no b
+    bool lost = false;      // b will not arrive
 
     bool over() const { return sent && (received || lost); }
   };
-  // One that a neighbour has begun: first its share is awaited, in a buffer, then the receipt of
-  // the answer.
+  // An average that a neighbour has begun. First its share is awaited, in a buffer, then the
+  // receipt of the answer.
   struct Foreign {
     Rank from;
     int64_t index;
-    Vec buffer;   // none any more: the answer is on its way
-    SendId send;  // of the answer
+    Vec buffer;   // none once the answer is on its way
+    SendId send;  // the send of the answer
   };
   struct Asked {
     Rank from;
@@ -106,33 +108,33 @@ class Adpsgd final : public Algorithm {
   void OnDeclined(Host& host);
   absl::Status OnLost(const Lost& event, Host& host);
 
-  // Does all that can be done now.
+  // Does everything that can be done.
   void Advance(Host& host);
   void RestIfDone(Host& host);
   void BeginAverage(Host& host);
-  // `nominal`: of the share or answer that has come.
+  // `nominal` is that of the share or answer that has arrived.
   void Answer(Foreign* average, double nominal, Host& host);
   void Take(double nominal, Host& host);
-  // Forgets it if it is over.
+  // Forgets this node's own average if it is over.
   void EndOwn(Host& host);
   bool ForeignLost(const Lost& event, Host& host);
   bool AwaitsAnswer(Rank from, Tag tag) const;
-  // Whether the neighbour's average is that which this node has begun with it.
+  // Returns whether the neighbour asks for the average that this node has begun with it.
   bool Crosses(Rank from) const;
-  // Whether one that it has joined is under way.
+  // Returns whether the average that this node has joined is under way.
   bool Joins() const;
-  // The replica moves to a combination of it and others, in a fresh vector.
+  // Moves the replica to a combination of it and others, in a fresh vector.
   void Move(std::span<const Term> terms, Host& host);
   void Replace(Vec replica, Host& host);
   void SetNominal(double nominal);
   Round NominalRound() const;
-  // Whether a share of this neighbour is awaited, or its offer has not been answered.
+  // Returns whether a share of this neighbour is awaited, or its offer has not been answered.
   bool Awaits(Rank from) const;
 
   const Round every_;
   const AlgorithmOptions options_;
-  const double furthest_;         // nominal round, either way
-  const double progress_;         // of a step, in nominal rounds
+  const double furthest_;         // largest distance of a nominal round from 0
+  const double progress_;         // nominal rounds in a step of this node
   std::vector<Rank> neighbours_;  // ascending
 
   Vec replica_;
@@ -142,23 +144,25 @@ class Adpsgd final : public Algorithm {
   Round limit_ = 0;
   bool started_ = false;
   bool given_up_ = false;
-  bool due_ = false;               // an average of its own
-  int64_t begun_ = 0;              // averages of its own
+  bool due_ = false;               // whether an average of this node's own is due
+  int64_t begun_ = 0;              // averages that this node has begun
   int64_t moves_ = 0;              // averages that have moved the replica
-  int64_t moves_at_gradient_ = 0;  // when it was begun
-  double nominal_ = 0;             // round
+  int64_t moves_at_gradient_ = 0;  // moves_ when the gradient was begun
+  double nominal_ = 0;             // nominal round
   std::optional<Own> own_;
-  std::optional<Asked> joined_;  // the neighbour's, for which it declined the last one
+  // The average of a neighbour that this node joins, for which the neighbour declined this node's
+  // last one.
+  std::optional<Asked> joined_;
   std::vector<Foreign> foreign_;
   std::deque<Asked> asked_;
-  std::map<Rank, int64_t> last_;  // average that each neighbour has begun
+  std::map<Rank, int64_t> last_;  // the last average that each neighbour has begun
 };
 
 constexpr uint16_t kChannel = 0;
 constexpr uint32_t kShare = 0;
 constexpr uint32_t kAnswer = 1;
-// Averages of others that a node takes part in at a time: while one's answer travels, the next
-// one's share may come.
+// The number of others' averages that a node takes part in at a time: while the answer of one
+// travels, the share of the next may come.
 constexpr size_t kMaxForeign = 2;
 
 // Beyond this, not every round is a double.
@@ -168,8 +172,8 @@ Rank PlannedWorkers(const AlgorithmOptions& options) {
   return options.PlannedWorkers(options.mixing->topology().size());
 }
 
-// How far from the beginning a nominal round can be: where it would be if one node had done all
-// steps of the run. Averages that overlap are not convex, so that it may be below 0, too.
+// Returns how far from the beginning a nominal round can be: where it would be if one node had done
+// all steps of the run. Averages that overlap are not convex, so that it may be below 0, too.
 double FurthestRound(const AlgorithmOptions& options) {
   const auto rounds = static_cast<double>(options.length.rounds);
   if (rounds == 0) return kMaxRound;
@@ -194,16 +198,17 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAdpsgd(const Spec& spec, Algorith
   return std::make_unique<Adpsgd>(every, std::move(options));
 }
 
-// A share and an answer for each average; fewer where nodes ask each other at the same time.
+// Returns a share and an answer for each average; fewer are sent where nodes ask each other at the
+// same time.
 absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, const RunLength&) {
   ASSIGN_OR_RETURN(const Round every, Every(spec));
   if (topology.size() == 1) return 0;
   return 2.0 * static_cast<double>(topology.size()) / static_cast<double>(every);
 }
 
-// The replica and where it moves to, as the gradient saw it, the gradient, the optimizer's state;
-// the own share and the buffer for its answer; a buffer or an answer on its way for each average of
-// others, and at one of them both.
+// Counts the replica, the vector that it moves to, the replica as the gradient saw it, the gradient
+// and the optimizer's state; the own share and the buffer for its answer; a buffer or an answer on
+// its way for each average of others, and both for one of these.
 absl::StatusOr<int64_t> Memory(const Spec&, const Topology&, int64_t size, int state_vectors) {
   return (7 + int64_t{kMaxForeign} + state_vectors) * size;
 }
@@ -272,7 +277,7 @@ absl::Status Adpsgd::VisitState(StateVisitor& state, Host&) {
   return absl::OkStatus();
 }
 
-// The offers that it has not answered are declined for it.
+// The caller declines the offers that this node has not answered.
 void Adpsgd::GiveUp(Host& host) {
   given_up_ = true;
   asked_.clear();
@@ -304,7 +309,7 @@ bool Adpsgd::Awaits(Rank from) const {
          });
 }
 
-// Averages spread what one node says to all.
+// Checks a neighbour's nominal round: averages would spread what one node says to all.
 absl::Status Adpsgd::CheckNominal(Rank from, double nominal) const {
   if (std::abs(nominal) <= furthest_) return absl::OkStatus();  // false for NaN
   return absl::InternalError(absl::StrCat("rank ", from, " says that the run is in round ", nominal,
@@ -349,8 +354,8 @@ absl::Status Adpsgd::OnSent(const Sent& event, Host& host) {
                                           "; no such share is on its way"));
 }
 
-// By a higher rank whose own average with this one is under way, or by one that has given up; or
-// the neighbour is lost, which may have answered before.
+// The decline comes from a higher rank whose own average with this node is under way, or from a
+// node that has given up; or the neighbour is lost, in which case it may have answered before.
 void Adpsgd::OnDeclined(Host& host) {
   if (own_->received || own_->lost) return;
   own_->declined = true;
@@ -375,7 +380,7 @@ bool Adpsgd::AwaitsAnswer(Rank from, Tag tag) const {
          AnswerTag(own_->index) == tag;
 }
 
-// The neighbour whose share it was to be.
+// Handles the loss of the neighbour whose share was awaited.
 bool Adpsgd::ForeignLost(const Lost& event, Host& host) {
   const auto average = std::ranges::find_if(foreign_, [&](const Foreign& average) {
     return average.buffer && average.from == event.from && ShareTag(average.index) == event.tag;
@@ -503,7 +508,8 @@ void Adpsgd::Replace(Vec replica, Host& host) {
   if (!own_ || own_->share != before) host.Drop(before);
 }
 
-// What a neighbour says moves this node no further than it may say itself.
+// What a neighbour says moves this node no further than to a nominal round that this node may say
+// itself.
 void Adpsgd::SetNominal(double nominal) { nominal_ = std::clamp(nominal, -furthest_, furthest_); }
 
 Round Adpsgd::NominalRound() const { return static_cast<Round>(std::max(nominal_, 0.0)); }

@@ -20,15 +20,16 @@ namespace {
 //
 //   x_i' = x_i + sum_j W_ij clip(x_j - x_i),   clip(z) = z min(1, tau / |z|)
 //
-// so that no neighbour moves a node by more than W_ij tau in a round, whatever it sends. Where W is
-// symmetric, what one node takes its neighbour gives: honest nodes keep their mean.
+// No neighbour moves a node by more than W_ij tau in a round, whatever it sends. Where W is
+// symmetric, what one node gains its neighbour gives up: honest nodes keep their mean.
 class ClippedAveraging final : public NeighbourAveraging {
  public:
-  // `radius`: tau, positive; the Euclidean norm of a difference of two replicas, buffers included.
+  // `radius` is tau, positive: the Euclidean norm of a difference of two replicas, buffers
+  // included.
   ClippedAveraging(double radius, LocalSteps steps, const AlgorithmOptions& options)
       : NeighbourAveraging(steps, options), radius_(radius) {}
 
-  // The differences take the place of the neighbours' replicas.
+  // Puts the differences in the place of the neighbours' replicas.
   absl::StatusOr<Terms> Take(Host& host) override;
 
  private:

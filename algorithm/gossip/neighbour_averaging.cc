@@ -145,7 +145,7 @@ absl::Status NeighbourAveraging::On(const Left& event, Host& host) {
 absl::Status NeighbourAveraging::On(const Sent& event, Host& host) {
   ASSIGN_OR_RETURN(const auto sent, Find(event.id));
   unsent_.erase(sent);
-  if (held_) SendOwn(host);  // where its receiver is lost, it has not left before
+  if (held_) SendOwn(host);  // a replica whose receiver is lost may end without a Left
   return absl::OkStatus();
 }
 
@@ -156,9 +156,9 @@ bool NeighbourAveraging::Lagging() const {
 NeighbourAveraging::Terms NeighbourAveraging::Mixture(double total, const Host& host) const {
   const Inbox& inbox = due();
   Terms terms;
-  size_t place = 0;  // of the own one
-  // Weights act in single precision. The own one takes up their rounding, so that they still sum
-  // to 1 and the models do not drift over a million rounds.
+  size_t place = 0;  // position of the own replica
+  // Weights act in single precision. The own replica's weight takes up their rounding, so that they
+  // still sum to 1 and the models do not drift over a million rounds.
   double rest = 1;
   for (size_t i = 0; i < inbox.slots.size(); ++i) {
     const Neighbour& neighbour = inbox.row.in[i];

@@ -1,8 +1,8 @@
 // NoLoCo: local steps, and an outer step over neighbours instead of an allreduce (Kolehmainen et
 // al. 2025, arXiv:2506.10911), with replicas p and anchors a:
 //   m <- beta m + eta avg(p - a) + gamma (avg(a) - a);  a <- a + m;  p <- a
-// avg is the average of a node and its neighbours: of a pair, where the graph is a matching. The
-// nodes share p + (gamma / eta - 1) a, one vector, of which both averages are made.
+// avg is the average of a node and its neighbours, which is a pair where the graph is a matching.
+// The nodes share one vector, p + (gamma / eta - 1) a, from which both averages are made.
 #include <limits>
 #include <memory>
 #include <utility>

@@ -1,33 +1,34 @@
 // SGP: stochastic gradient push (Assran et al. 2019, arXiv:1811.10792, Algorithm 1; overlap:
-// appendix), which steps and then takes push-sum averages.
+// appendix), in which a node takes a step and then a push-sum average.
 //
-// On a directed graph nodes can send what others are to take of theirs, so that columns of P sum
-// to 1, but not know what these take of others: rows do not. So a node has x_i and a weight w_i
-// that goes the same way, and its model is the quotient z_i:
+// On a directed graph a node can determine how much of its replica each receiver takes, so that the
+// columns of P sum to 1, but not how much these receivers take of other replicas: the rows do not
+// sum to 1. Therefore a node has x_i and a weight w_i that goes the same way, and its model is the
+// quotient z_i:
 //
 //   x_i' = sum_j P_ij (x_j - lr u(g_j(z_j))),  w_i' = sum_j P_ij w_j,  z_i = x_i / w_i.
 //
 // The sums of all x_i (but for gradients) and of all w_i are kept, and every z_i goes to their
 // quotient, the mean. Where P is doubly stochastic all w_i stay 1: D-PSGD's ATC, with its bits.
 //
-// What is kept and sent is z, beside w, rather than x = w z:
+// A node keeps and sends z, beside w, rather than x = w z:
 //
 //   y_i = z_i - (lr / w_i) u(g_i(z_i)),  z_i' = sum_j (P_ij w_j / w_i') y_j,
 //
-// the same rule with weights that sum to 1. So it takes no more memory than D-PSGD, no pass to
-// divide, batch-norm statistics are averaged convexly, and a small w_i costs no precision. w
-// travels in the note of a message.
+// which is the same rule with weights that sum to 1. So it takes no more memory than D-PSGD and no
+// pass to divide, batch-norm statistics are averaged convexly, and a small w_i costs no precision.
+// w travels in the note of a message.
 //
-// With an overlap of t rounds, replicas of round r are mixed in round r + t: a node goes on
-// without those of the last t rounds. Each counts once, in its round, so that the order of
-// events changes no bit. What is in flight has its share of the weight, w_i is so much less, and
-// the sums include it. A run begins as if the initial model had been in flight: every node's
-// weight and those of its t messages sum to 1. (If it began with nothing in flight, a node would
-// have given most of its weight away before any came back, and lr / w would explode.) What is in
-// flight at a boundary is part of the node's state that is to receive it.
+// With an overlap of t rounds, replicas of round r are mixed in round r + t: a node goes on without
+// the replicas of the last t rounds. Each replica counts once, in its round, so that the order of
+// events changes no bit. What is in flight has its share of the weight, w_i is smaller by that
+// share, and the sums include it. A run begins as if the initial model had been in flight: every
+// node's weight and those of its t messages sum to 1. (If it began with nothing in flight, a node
+// would have given most of its weight away before any came back, and lr / w would explode.) What is
+// in flight at a boundary is part of the state of the node that is to receive it.
 //
-// Memory: (t + 1) times the largest in-degree of neighbours' replicas, t + 1 of the node's own
-// that may still be on their way, and three: model, gradient, optimizer's state.
+// Memory: (t + 1) times the largest in-degree of neighbours' replicas, t + 1 of the node's own that
+// may still be on their way, and three: model, gradient, optimizer's state.
 #include <memory>
 #include <utility>
 
@@ -45,7 +46,7 @@ namespace {
 
 class PushSumAveraging final : public NeighbourAveraging {
  public:
-  // In every round; `overlap` in rounds.
+  // Averages in every round; `overlap` is in rounds.
   PushSumAveraging(Round overlap, AlgorithmOptions options);
 
   void Start(Round round, Vec replica, Host& host) override;
@@ -59,13 +60,13 @@ class PushSumAveraging final : public NeighbourAveraging {
     return overlap_ > 0 ? TakeAll(replica, weight_, host) : Terms();
   }
 
-  // w_i.
+  // Returns w_i.
   double weight() const override { return weight_; }
 
  private:
-  // w of a rank where a start is in `round`.
+  // Returns w of a rank at a start in `round`.
   double InitialWeight(Rank rank, Round round) const;
-  // w_i'.
+  // Returns w_i'.
   double NextWeight() const;
 
   const Round overlap_;
@@ -73,9 +74,9 @@ class PushSumAveraging final : public NeighbourAveraging {
   double weight_ = 1;
 };
 
-// A node with less steps a million million times too far.
+// The least weight of a node: with less, it steps a million million times too far.
 constexpr double kLeastWeight = 1e-12;
-// The weights of all nodes sum to n, up to rounding.
+// The weights of all nodes sum to n, up to this factor, which allows for rounding.
 constexpr double kRounding = 1 + 1e-6;
 
 PushSumAveraging::PushSumAveraging(Round overlap, AlgorithmOptions options)
@@ -134,8 +135,9 @@ double PushSumAveraging::NextWeight() const {
   double weight = row().self * weight_;
   for (size_t i = 0; i < due().slots.size(); ++i) {
     const Slot& slot = due().slots[i];
-    // Without the weight of a replica that the own one takes the place of, a node whose neighbours
-    // are lost would step three times as far in each round until the view that follows.
+    // A lost replica, whose place the node's own takes, counts with the node's own weight. Without
+    // it, a node whose neighbours are lost would step three times as far in each round until the
+    // view that follows.
     weight += due().row.in[i].weight * (slot.weight == 0 ? weight_ : slot.weight);
   }
   return weight;

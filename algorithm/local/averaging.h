@@ -18,75 +18,77 @@ namespace grapevine {
 // An average as a nested state machine: over the neighbours in a graph
 // (gossip/neighbour_averaging.h) or over all nodes (averaging/allreduce_averaging.h).
 //
-// Its owner forwards the events of messages, and begins the averages in order, one at a time.
-// Messages of later ones may arrive before they begin here.
+// The owner forwards events of messages, and begins the averages in order, one at a time. Messages
+// of later averages may arrive before those begin here.
 class Averaging {
  public:
-  // Inline for usual graphs.
+  // Stored inline for graphs of usual degrees.
   using Terms = absl::InlinedVector<Term, 8>;
 
   virtual ~Averaging() = default;
 
-  // Where members may be lost: `latest` as Start's. Before the start.
+  // Prepares the average for the loss of members; `latest` is that of the event Start. Must be
+  // called before Start().
   virtual void MayLoseMembers(Round latest) {}
-  // Begins in `round`, at `replica`; once, before all else but that.
+  // Begins in `round`, at `replica`. Must be called once, before everything except MayLoseMembers.
   virtual void Start(Round round, Vec replica, Host& host) = 0;
-  // As Algorithm::VisitState.
+  // Shows `state` everything that is kept between rounds; see Algorithm::VisitState.
   virtual void VisitState(StateVisitor& state) {}
-  // Posts what averages in rounds below `limit` can receive ahead; whenever a round begins or the
-  // limit has moved.
+  // Posts what averages in rounds below `limit` can receive ahead. Called whenever a round begins
+  // or the limit has moved.
   virtual void PostAhead(Round limit, Host& host) = 0;
-  // Begins the next average, with this node's replica. Until End it is the average's, and one over
-  // all nodes may write it.
+  // Begins the next average, with this node's replica. The replica belongs to the average until
+  // End; an average over all nodes may write it.
   virtual void Begin(Vec own, Host& host) = 0;
 
   // Errors name the message and its sender.
   virtual absl::Status On(const Received& event, Host& host) = 0;
   virtual absl::Status On(const Left& event, Host& host) = 0;
   virtual absl::Status On(const Sent& event, Host& host) = 0;
-  // Not expected, unless the average can do without what is lost, or has been given up.
+  // Handles a lost message. Only expected if the average can do without it, or has been given up.
   virtual absl::Status On(const Lost& event, Host& host) { return CheckForeseen(event); }
-  // Not expected, unless members may be lost.
+  // Handles an offer. Only expected if members may be lost.
   virtual absl::Status On(const Offered& event, Host& host) { return CheckForeseen(event); }
 
-  // As Algorithm's.
+  // See Algorithm::gives_way and Algorithm::GiveUp.
   virtual bool gives_way() const { return false; }
   virtual void GiveUp(Host& host) {}
-  // After that: every post and every send has ended.
+  // Returns whether every post and every send has ended, after GiveUp.
   virtual bool ended() const { return true; }
-  // And then its memory is free. This node's replica is what it was when the average began.
+  // Releases the memory of the average, once ended() is true after GiveUp. This node's replica is
+  // what it was when the average began.
   virtual void Close(Host& host) {}
 
-  // Whether the average that was begun can be taken.
+  // Returns whether the average that was begun can be taken.
   virtual bool complete() const = 0;
-  // It, as a sum of vectors, in the order of summation that gives every driver the same bits.
-  // Weights sum to 1, or its terms are this node's replica and differences to it. Once for each
-  // average. Errors say why there is none.
+  // Returns the average as a sum of vectors, in the order of summation that gives every driver the
+  // same bits. The weights sum to 1, or the terms are this node's replica and differences to it.
+  // Called once for each average. Errors say why there is none.
   virtual absl::StatusOr<Terms> Take(Host& host) = 0;
-  // Of how many replicas it is; 0 where that depends on the node.
+  // Returns the number of replicas in the average; 0 if that depends on the node.
   virtual Rank replicas() const { return 0; }
-  // The average has been used; its memory is free.
+  // Releases the memory of the average, which has been used.
   virtual void End(Host& host) = 0;
 
-  // What has been received for averages to come, mixed with `replica`, so that all shares in it are
-  // kept; empty where nothing is received so early. The last of all calls.
+  // Returns what has been received for later averages, mixed with `replica` so that all shares in
+  // it are kept; empty if nothing is received that early. Must be the last of all calls.
   virtual Terms Settle(Vec replica, Host& host) { return {}; }
 
-  // The share that this node's replica has in the averages to come, where it need not be 1
-  // (push-sum): a gradient's step is divided by it.
+  // Returns the share that this node's replica has in the averages to come, which need not be 1
+  // with push-sum. A gradient's step is divided by it.
   virtual double weight() const { return 1; }
 
-  // Whether nothing is in flight, from or to this node.
+  // Returns whether nothing is in flight, from or to this node.
   virtual bool quiet() const = 0;
-  // What the next average still needs; with `resting`, what a node waits for that has done all
-  // its rounds.
+  // Returns the messages that the next average still needs; with `resting`, those that a node waits
+  // for after it has done all its rounds.
   virtual std::vector<Waiting> waiting(bool resting) const = 0;
-  // As Algorithm::Peers.
+  // Returns the ranks that exchange messages with this node; see Algorithm::Peers.
   virtual std::vector<Rank> Peers(Round from, Round to) const = 0;
 };
 
-// A copy of a replica, for those that keep one or write over it, in a fresh vector with this role
-// (Host::New).
+// Returns a copy of `replica` in a fresh vector with this role (Host::New), for callers that keep a
+// copy or write over it.
 inline Vec CopyOf(Vec replica, const char* role, Host& host) {
   const Vec copy = host.New(host.replica_size(), role);
   const Term copied{1.0, host.Whole(replica)};

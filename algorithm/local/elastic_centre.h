@@ -1,7 +1,7 @@
 // Elastic averaging (EASGD; Zhang, Choromanska and LeCun 2015, arXiv:1412.6651): the nodes'
 // replicas and a centre pull at each other.
 //
-// Thread-safety: as its owner's.
+// Thread-safety: that of its owner.
 #ifndef GRAPEVINE_ALGORITHM_LOCAL_ELASTIC_CENTRE_H_
 #define GRAPEVINE_ALGORITHM_LOCAL_ELASTIC_CENTRE_H_
 
@@ -13,15 +13,15 @@
 
 namespace grapevine {
 
-// How strongly they pull: alpha is rho times the learning rate, but at most 1 / n, beyond which the
-// centre would overshoot the mean of n replicas; without rho it is 0.9 / n. A value.
+// The strength alpha of the pull: rho times the learning rate, but at most 1 / n, beyond which the
+// centre would overshoot the mean of n replicas; without rho, 0.9 / n. A value.
 class ElasticRate {
  public:
   ElasticRate(Rank replicas, std::optional<double> rho) : replicas_(replicas), rho_(rho) {}
-  // Reads "rho=R" of a spec.
+  // Reads "rho=R" of a spec; none if the spec has no rho.
   static std::optional<double> ReadRho(SpecReader& reader);
 
-  // The same of another number of replicas.
+  // Returns the same rate for another number of replicas.
   ElasticRate Of(Rank replicas) const { return {replicas, rho_}; }
   double Alpha(double learning_rate) const;
   Rank replicas() const { return replicas_; }
@@ -34,19 +34,19 @@ class ElasticRate {
 // The centre, as an outer step of synchronous EASGD (eqs. 5 and 6):
 //   x_i <- x_i - lr u_i - alpha (x_i - c)
 //   c   <- (1 - n alpha) c + n alpha mean_i x_i
-// Both read the old values. Every node keeps the centre, the same bits on all of them. With
+// Both updates read the old values. Every node keeps the centre, the same bits on all of them. With
 // n alpha at most 1 both are convex averages, so that batch-norm statistics take part.
 class ElasticCentre final : public OuterStep {
  public:
-  static constexpr int kVectors = 1;  // that it keeps
+  static constexpr int kVectors = 1;  // the number of vectors that it keeps
 
   explicit ElasticCentre(ElasticRate rate) : rate_(rate) {}
 
-  // The centre begins at `replica`.
+  // Begins with the centre at `replica`.
   void Start(Vec replica, Host& host) override;
   void VisitState(StateVisitor& state, Host& host) override { state.Vector("centre", centre_); }
   void Among(Rank replicas) override { rate_ = rate_.Of(replicas); }
-  // (1 - alpha) x + alpha c.
+  // Returns (1 - alpha) x + alpha c.
   Averaging::Terms Replace(Vec replica, const Averaging::Terms& average, double learning_rate,
                            Host& host) override;
   // Moves the centre towards the average of the replicas that were pulled.

@@ -1,7 +1,7 @@
-// A node's local optimizer: its state (OptimizerState), and a step with it where there are no
+// A node's local optimizer: its state (OptimizerState), and a step with it for methods without
 // rounds (OwnStep).
 //
-// Thread-safety: as its owner's.
+// Thread-safety: that of its owner.
 #ifndef GRAPEVINE_ALGORITHM_LOCAL_LOCAL_OPTIMIZER_H_
 #define GRAPEVINE_ALGORITHM_LOCAL_LOCAL_OPTIMIZER_H_
 
@@ -13,10 +13,11 @@
 
 namespace grapevine {
 
-// The state from a start on, and how many steps it has taken: one in every round.
+// The optimizer's state from a start on, and the number of steps that it has taken: one in every
+// round.
 class OptimizerState {
  public:
-  // Zeroed, for a range of the replica; its first step is that of `round`.
+  // Begins with a zeroed state for a range of the replica; the first step is that of `round`.
   void Start(ReplicaRange range, Round round, Host& host) {
     vector_ = host.NewOptimizerState(range);
     begun_ = round;
@@ -27,7 +28,7 @@ class OptimizerState {
   }
 
   Vec vector() const { return vector_; }
-  // StepRequest::step of a round.
+  // Returns StepRequest::step for a round.
   int64_t StepIn(Round round) const { return round - begun_; }
 
  private:
@@ -35,16 +36,16 @@ class OptimizerState {
   Round begun_ = 0;
 };
 
-// A node's own step along its gradient, x' = x - lr u(g), with its own optimizer: for methods
+// A node's step along its own gradient, x' = x - lr u(g), with its own optimizer: for methods
 // without rounds whose nodes do not leave the steps to servers.
 class OwnStep {
  public:
   explicit OwnStep(LearningRate learning_rate) : learning_rate_(std::move(learning_rate)) {}
 
-  // The first step is `step`.
+  // Begins with step `step`.
   void Start(Round step, Host& host) { state_.Start(host.whole_replica(), step, host); }
   void VisitState(StateVisitor& state) { state_.VisitState(state); }
-  // The stepped model, in the gradient's memory: a vector less.
+  // Returns the stepped model, in the gradient's memory, which saves a vector.
   Vec Take(Vec model, Vec gradient, Round step, Round nominal_round, Host& host);
 
  private:

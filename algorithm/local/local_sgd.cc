@@ -111,7 +111,7 @@ void LocalSgd::BeginRound(Host& host) {
   if (round_ >= limit_) return;
   parts_.averaging->PostAhead(limit_, host);
   in_round_ = true;
-  gradient_ready_ = stepped_;  // in an instance for the view before, which has given the round up
+  gradient_ready_ = stepped_;  // the last view's instance stepped, and gave up the round
   if (stepped_) return parts_.averaging->Begin(replica_, host);
   gradient_ = host.New(host.replica_size(), "the gradient");
   host.Gradient(replica_, gradient_, round_);

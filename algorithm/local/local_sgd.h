@@ -1,7 +1,7 @@
 // Stochastic gradient steps at every node, and in some rounds an average of the nodes' replicas:
-// D-PSGD, push-sum, local SGD, model averaging and their outer optimizers. They differ in who
-// averages (averaging.h), in which rounds (local_steps.h), in the order of step and average, and
-// in what becomes of the average (outer_step.h).
+// D-PSGD, push-sum, local SGD, model averaging and their outer optimizers. They differ in the nodes
+// that average (averaging.h), in the rounds in which they do (local_steps.h), in the order of step
+// and average, and in what becomes of the average (outer_step.h).
 //
 //   kAwc (adapt while communicate): x_i' = avg_j x_j - lr u(g_i(x_i)). The replica travels while
 //     the gradient is computed at it: a round takes max(compute, communication) + mix.
@@ -28,10 +28,10 @@ namespace grapevine {
 enum class StepOrder { kAwc, kAtc };
 
 struct LocalSgdParts {
-  // An average or an outer step that writes the replica needs kAtc.
+  // Must be kAtc if the average or the outer step writes the replica.
   StepOrder order = StepOrder::kAtc;
   LocalSteps steps = LocalSteps();
-  std::unique_ptr<Averaging> averaging;        // in the rounds of `steps`
+  std::unique_ptr<Averaging> averaging;        // takes place in the rounds of `steps`
   std::unique_ptr<OuterStep> outer = nullptr;  // null: the average takes the replica's place
 };
 
@@ -50,7 +50,7 @@ class LocalSgd final : public Algorithm {
     return parts_.averaging->Peers(from, to);
   }
 
-  // Averaging::weight.
+  // Returns Averaging::weight.
   double weight() const { return parts_.averaging->weight(); }
 
  private:
@@ -61,11 +61,12 @@ class LocalSgd final : public Algorithm {
   bool exchanges() const { return parts_.steps.ExchangeIn(round_); }
   void BeginRound(Host& host);
   double StepSize() const { return learning_rate_(round_) / weight(); }
-  // The mix less the optimizer's step, in the gradient's memory: a vector less at the peak.
+  // Returns the mix less the optimizer's step, in the gradient's memory, which saves a vector at
+  // the peak.
   Vec StepOverGradient(std::span<const Term> mix, Host& host);
   void StepAlone(Host& host);
   absl::Status EndRoundIfComplete(Host& host);
-  // The average, or what the outer step makes of it, takes the replica's place.
+  // Puts the average, or what the outer step makes of it, in the replica's place.
   absl::Status TakeAverage(Host& host);
   void RestIfDone(Host& host);
   void RestIfGivenUp(Host& host);
@@ -73,7 +74,7 @@ class LocalSgd final : public Algorithm {
   LocalSgdParts parts_;
   const LearningRate learning_rate_;
 
-  Vec replica_;  // x_i; of kAtc the stepped one between gradient and average
+  Vec replica_;  // x_i; with kAtc, the stepped replica between gradient and average
   Vec gradient_;
   OptimizerState optimizer_;
 
@@ -82,7 +83,7 @@ class LocalSgd final : public Algorithm {
   bool started_ = false;
   bool in_round_ = false;
   bool gradient_ready_ = false;
-  bool stepped_ = false;  // of kAtc: this round's step has been taken, and waits for the average
+  bool stepped_ = false;  // with kAtc: this round's step has been taken, and waits for the average
   bool given_up_ = false;
 };
 

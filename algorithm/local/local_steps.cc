@@ -10,8 +10,8 @@
 namespace grapevine {
 namespace {
 
-// An exchange that is due this much earlier than the end of a round is due at its end: what an
-// epoch's rounds, a quotient, may be off by.
+// An exchange that is due this many rounds after the end of a round, or less, takes place at that
+// end: the rounds of an epoch are a quotient, and may be off by as much.
 constexpr double kRounding = 1e-9;
 
 }  // namespace
@@ -44,7 +44,7 @@ absl::StatusOr<LocalSteps> ReadLocalSteps(const Spec& spec, SpecReader& reader,
     return refuse("once means at the end of the run, and this one has no rounds");
   }
   if (text == "epoch") {
-    // Rounds of more than an epoch have one exchange each.
+    // If a round is longer than an epoch, every round has one exchange.
     if (length.rounds_per_epoch > 0) return LocalSteps(std::max(1.0, length.rounds_per_epoch));
     return refuse(absl::StrCat("without a data set there are no epochs; take ", key, "=", fallback,
                                " or another number of rounds"));

@@ -23,25 +23,27 @@ namespace grapevine {
 
 class LocalSteps {
  public:
-  // `interval` rounds from one exchange to the next, at least 1; those of an epoch need not be
-  // a whole number, and exchanges are then at the ends of the rounds in which epochs end.
+  // `interval` is the number of rounds from one exchange to the next, at least 1. It need not be a
+  // whole number, as the rounds of an epoch may not be; exchanges are then at the ends of the
+  // rounds in which epochs end.
   explicit LocalSteps(double interval = 1) : interval_(interval) {}
 
-  // The round at the end of which exchange `index` takes place.
+  // Returns the round at the end of which exchange `index` takes place.
   Round RoundOf(int64_t index) const;
-  // How many exchanges the rounds before `round` have.
+  // Returns the number of exchanges in the rounds before `round`.
   int64_t Before(Round round) const;
   bool ExchangeIn(Round round) const { return RoundOf(Before(round)) == round; }
-  // Exchanges for each of `rounds`; in the long run, where their number is not known (0).
+  // Returns the exchanges per round in a run of `rounds` rounds; in the long run, if their number
+  // is not known (0).
   double PerRound(Round rounds) const;
 
  private:
   double interval_;
 };
 
-// The option `key`: a number of rounds (by default `fallback`), "epoch", or "once": at the end of
-// the run. Errors name the option and the nearest value that works: a run without epochs has none
-// to wait for, and one of fewer rounds would end before the first exchange.
+// Reads the option `key`: a number of rounds (by default `fallback`), "epoch", or "once", which is
+// at the end of the run. Errors name the option and the nearest value that works: a run without
+// epochs has none to wait for, and a run of fewer rounds would end before the first exchange.
 absl::StatusOr<LocalSteps> ReadLocalSteps(const Spec& spec, SpecReader& reader,
                                           const std::string& key, int64_t fallback,
                                           const RunLength& length);

@@ -5,7 +5,7 @@
 namespace grapevine {
 namespace {
 
-// The same elements of every term, times `factor`, appended to `sum`.
+// Appends to `sum` the elements `range` of every term, times `factor`.
 void Append(double factor, const Averaging::Terms& terms, ReplicaRange range,
             Averaging::Terms* sum) {
   if (factor == 0) return;

@@ -1,7 +1,7 @@
-// What becomes of an average where it does not simply take the replica's place: an outer
-// optimizer's step, an elastic pull (elastic_centre.h).
+// The step that makes a replica of an average, where the average does not simply take the replica's
+// place: an outer optimizer's step, an elastic pull (elastic_centre.h).
 //
-// Thread-safety: as its owner's.
+// Thread-safety: that of its owner.
 #ifndef GRAPEVINE_ALGORITHM_LOCAL_OUTER_STEP_H_
 #define GRAPEVINE_ALGORITHM_LOCAL_OUTER_STEP_H_
 
@@ -17,26 +17,26 @@ class OuterStep {
  public:
   virtual ~OuterStep() = default;
 
-  // Begins at `replica`; once.
+  // Begins at `replica`. Called once.
   virtual void Start(Vec replica, Host& host) = 0;
-  // As Algorithm::VisitState.
+  // Shows `state` everything that is kept between rounds; see Algorithm::VisitState.
   virtual void VisitState(StateVisitor& state, Host& host) = 0;
-  // The next average is of so many replicas.
+  // Sets the number of replicas in the next average.
   virtual void Among(Rank replicas) {}
-  // Makes of a replica that nobody else reads what is averaged.
+  // Turns a replica that no other code reads into what is averaged.
   virtual void Prepare(Vec replica, Host& host) {}
-  // What takes the replica's place, as a sum of vectors.
+  // Returns what takes the replica's place, as a sum of vectors.
   virtual Averaging::Terms Replace(Vec replica, const Averaging::Terms& average,
                                    double learning_rate, Host& host) = 0;
-  // The replica has been replaced.
+  // Called once the replica has been replaced.
   virtual void End(const Averaging::Terms& average, double learning_rate, Host& host) {}
 };
 
 // The rule of an outer optimizer, which is linear:
 //   m  <- keep m + anchor_to_momentum a + average_to_momentum avg
 //   a' <- anchor_to_anchor a + average_to_anchor avg + momentum_to_anchor m
-// with the anchor a and the average avg of the nodes' replicas. It holds for parameters alone: a
-// batch-norm statistic is the plain average, which no formula could make negative.
+// with the anchor a and the average avg of the nodes' replicas. The rule holds for parameters
+// alone: a batch-norm statistic is the plain average, so that no formula can make it negative.
 struct OuterCoefficients {
   double keep = 0;
   double anchor_to_momentum = 0;
@@ -47,19 +47,19 @@ struct OuterCoefficients {
 };
 
 struct OuterRule {
-  // The step of an exchange in a round of this learning rate.
+  // Returns the coefficients of an exchange in a round with this learning rate.
   std::function<OuterCoefficients(double learning_rate)> step;
-  // What is averaged is a replica + so many times its anchor.
+  // The nodes average replica + anchor_in_share * anchor.
   double anchor_in_share = 0;
 };
 
 // A slow optimizer around the local steps: at an exchange it moves the point from which the local
-// steps began (the anchor) by what they have changed on average, with a momentum of its own.
+// steps began (the anchor) by the average change that they made, with a momentum of its own.
 //
 // Memory: two replicas, anchor and momentum.
 class OuterOptimizer final : public OuterStep {
  public:
-  static constexpr int kVectors = 2;  // that it keeps
+  static constexpr int kVectors = 2;  // the number of vectors that it keeps
 
   explicit OuterOptimizer(OuterRule rule) : rule_(std::move(rule)) {}
 
@@ -74,7 +74,7 @@ class OuterOptimizer final : public OuterStep {
 
   const OuterRule rule_;
   Vec anchor_;
-  Vec momentum_;  // of the parameters; none before the first step
+  Vec momentum_;  // for the parameters; none before the first step
 };
 
 }  // namespace grapevine

@@ -84,7 +84,7 @@ absl::Status Donation::On(const Lost& event, Host& host) {
   return absl::OkStatus();
 }
 
-// In the order of the veterans, whatever the order in which the shares came.
+// Sums in the order of the veterans, whatever the order in which their shares arrived.
 void Donation::SendMeanIfComplete(Host& host) {
   if (!piece_ || std::ranges::any_of(shares_, &Share::posted)) return;
   std::vector<Term> terms{{1.0, Whole(piece_)}};

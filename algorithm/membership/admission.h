@@ -1,17 +1,17 @@
-// How a newcomer gets the replica that it begins with: the mean of the others', so that the mean of
-// all does not move.
+// How a newcomer gets the replica that it begins with: the mean of the other members' replicas, so
+// that the mean of all replicas does not move.
 //
-// The veterans of a view (view.h) have replicas when it begins. Each of them makes the mean of one
-// piece of these, of as many pieces as there are veterans: it receives that piece from every other
-// one, and sends the mean to each newcomer. So a newcomer receives the bytes of one replica, from
-// all veterans at once, and a veteran receives those of one replica and sends as many, and a piece
-// for each newcomer. Veterans do not wait for any of this: the newcomer's neighbours do, in the
-// view's first round.
+// The veterans of a view (view.h) have replicas when it begins. A replica is divided into as many
+// pieces as the view has veterans, and each veteran makes the mean of one piece: it receives that
+// piece from every other veteran, and sends the mean to each newcomer. So a newcomer receives the
+// bytes of one replica, from all veterans at once. A veteran receives the bytes of one replica,
+// sends as many, and sends one piece to each newcomer. Veterans do not wait for any of this; the
+// newcomer's neighbours do, in the view's first round.
 //
 // A veteran that is lost meanwhile is not part of the means that the others still make. Its own
-// piece does not come, so that the newcomer cannot begin, and leaves; it may come again.
+// piece does not come, so that the newcomer cannot begin, and leaves; the newcomer may come again.
 //
-// Thread-compatible: they are parts of an algorithm.
+// Thread-compatible: the classes are parts of an algorithm.
 #ifndef GRAPEVINE_ALGORITHM_MEMBERSHIP_ADMISSION_H_
 #define GRAPEVINE_ALGORITHM_MEMBERSHIP_ADMISSION_H_
 
@@ -27,81 +27,85 @@
 
 namespace grapevine {
 
-// Of the messages of admissions; their index is the view's epoch. Algorithms have those below, the
-// driver those above.
+// The channel of all messages of admissions; the index of their tags is the view's epoch.
+// Algorithms have the channels below, the driver those above.
 inline constexpr uint16_t kAdmissionChannel = 0x7fff;
 inline bool IsOfAdmission(const Tag& tag) { return tag.channel == kAdmissionChannel; }
 
-// Who makes the mean of which elements of the replica.
+// Determines which veteran makes the mean of which elements of the replica.
 class AdmissionPieces {
  public:
   explicit AdmissionPieces(const View& view) : veterans_(view.Veterans()) {}
 
   const std::vector<Member>& veterans() const { return veterans_; }
-  // Of so many elements, the piece of the i-th veteran; may be empty.
+  // Returns the piece of veteran number `veteran` in a replica of `replica_size` elements; may be
+  // empty.
   ReplicaRange Of(size_t veteran, int64_t replica_size) const;
 
  private:
   const std::vector<Member> veterans_;
 };
 
-// A veteran's part in an admission. Its requests are of members, not of ranks of a view.
+// A veteran's part in an admission. Its requests name members, not ranks of a view.
 class Donation {
  public:
-  // `self` is a veteran of the view.
+  // `self` must be a veteran of the view.
   Donation(View view, Member self);
 
-  // At `replica`, which is not written again.
+  // Begins at `replica`, which must not be written again.
   void Begin(Vec replica, Host& host);
-  // A later view was agreed upon: newcomers that are not in it have been lost, and another life of
-  // theirs is not to get what these do not.
+  // Takes note of a later view that was agreed upon: newcomers that are not in it have been lost
+  // and get nothing more. A process that comes in again under the same name must not get what was
+  // meant for the lost one.
   void OnView(const View& later);
-  // Events of the admission's channel, with this view's epoch; and of a send that IsOf this.
+  // Handles an event of the admission's channel with this view's epoch, or the Sent of a send of
+  // this donation (Sends).
   absl::Status On(const Received& event, Host& host);
   absl::Status On(const Lost& event, Host& host);
   bool Sends(SendId id) const { return sends_.contains(id); }
   void On(const Sent& event) { sends_.erase(event.id); }
 
   uint32_t epoch() const { return view_.epoch; }
-  // Nothing of it is under way.
+  // Returns whether nothing of the donation is under way.
   bool over() const { return !piece_ && sends_.empty(); }
   std::vector<Waiting> waiting_for() const;
 
  private:
-  // What another veteran has sent of this one's piece, or is to send.
+  // Another veteran's share of this veteran's piece, received or awaited.
   struct Share {
     Member from;
     Vec vector;
-    bool posted = true;  // and not ended
+    bool posted = true;  // the post has not ended
   };
   Tag ShareTag() const;
   Part Whole(Vec piece) const { return {piece, 0, piece_size_}; }
-  // Its posted share, no longer so; an error if there is none.
+  // Marks the share posted for `from` as ended, and returns it; an error if no such share is
+  // posted.
   absl::StatusOr<Share*> End(Member from, Tag tag);
   void SendMeanIfComplete(Host& host);
 
   const View view_;
   const Member self_;
   const AdmissionPieces pieces_;
-  std::vector<Member> newcomers_;  // that are not lost
-  Vec piece_;                      // of its own replica, then of the mean; none once that is sent
+  std::vector<Member> newcomers_;  // those that are not lost
+  Vec piece_;  // the piece of its own replica, then of the mean; none once that is sent
   int64_t piece_size_ = 0;
   std::vector<Share> shares_;
   std::set<SendId> sends_;
 };
 
-// A newcomer's part: what it begins with, piece by piece.
+// A newcomer's part in an admission: it receives the replica that it begins with, piece by piece.
 class Reception {
  public:
   explicit Reception(const View& view) : epoch_(view.epoch), from_(view.from), pieces_(view) {}
 
   void Begin(Host& host);
   absl::Status On(const Received& event);
-  // The error, which ends this node's run, names the veteran and the remedy.
+  // Returns the error that ends this node's run; it names the veteran and the remedy.
   absl::Status On(const Lost& event) const;
 
   bool complete() const { return awaited_.empty(); }
-  // Once complete.
+  // Returns the replica. Must be called only once complete.
   Vec Take() { return replica_; }
   std::vector<Waiting> waiting_for() const;
 

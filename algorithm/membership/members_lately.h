@@ -1,9 +1,9 @@
-// How many members a run has lately had at once, from the views that were agreed upon.
+// How many members a run has lately had at once, according to the views that were agreed upon.
 //
 // Nodes that are lost at once are missed one after the other, and views may be agreed upon in
-// between: what is left of a run is therefore compared with what it had a while ago.
+// between. The members that are left are therefore compared with those of a while ago.
 //
-// Thread-compatible. Time is passed in, since any moment that stays.
+// Thread-compatible. Time is passed in, as the time since any fixed moment.
 #ifndef GRAPEVINE_ALGORITHM_MEMBERSHIP_MEMBERS_LATELY_H_
 #define GRAPEVINE_ALGORITHM_MEMBERSHIP_MEMBERS_LATELY_H_
 
@@ -16,16 +16,18 @@ namespace grapevine {
 
 class MembersLately {
  public:
-  // No view is known.
+  // Begins without a known view.
   MembersLately() = default;
-  // The members of the first view that is known.
+  // Begins with the first known view, which has `members` members.
   explicit MembersLately(Member members) : members_(members) {}
 
-  // A view with so many is agreed upon, and holds instead of the one before. Time never falls.
+  // Records that a view of `members` members is agreed upon, and holds instead of the one before.
+  // Time must never decrease.
   void OnView(Member members, std::chrono::nanoseconds now);
-  // Time in which nobody could be missed, since all stood still, does not count.
+  // Leaves `gap` out of account: time in which no member could be missed, since all nodes stood
+  // still.
   void Postpone(std::chrono::nanoseconds gap);
-  // The most of all views that have held within `memory` before now.
+  // Returns the largest number of members of all views that have held within `memory` before `now`.
   Member Most(std::chrono::nanoseconds now, std::chrono::nanoseconds memory) const;
 
  private:
@@ -35,7 +37,8 @@ class MembersLately {
   };
 
   Member members_ = 0;
-  // Later ones have fewer members: the others are of no consequence any more.
+  // Views that no longer hold, in order of time. Later ones have fewer members: a view with no more
+  // members than a later one no longer matters.
   std::vector<Past> past_;
 };
 

@@ -17,25 +17,25 @@
 namespace grapevine {
 namespace {
 
-// The state of an algorithm's instance on its way to the next one, which begins where it rests:
-// first the old one shows what it keeps, then the new one what it has begun with, to be overwritten
-// (Algorithm::VisitState).
+// The state of an algorithm's instance on its way to the next one, which begins where the old one
+// rests. First the old instance shows what it keeps, then the new one shows what it has begun with,
+// to be overwritten (Algorithm::VisitState).
 class CarriedState final : public StateVisitor {
  public:
-  // `host` outlives it, and is that of both instances.
+  // `host` must outlive this object, and is the host of both instances.
   explicit CarriedState(Host* host) : host_(host) {}
 
-  // What is shown from now on is the new instance's, and takes what the old one had; whose vectors
-  // are dropped.
+  // Says that everything shown from this call on belongs to the new instance and takes the values
+  // of the old one. The old instance's vectors are dropped.
   void HandOver() { taken_ = true; }
-  // Whether the two have shown the same. An error names what they have not, or what is still on its
-  // way to the old one.
+  // Returns an error unless the two instances have shown the same names. It names what one of them
+  // lacks, or a message that is still on its way to the old one.
   absl::Status Finish();
 
   void Vector(std::string_view name, Vec vector) override;
   void Number(std::string_view name, double* number) override;
-  // Every view begins with weights that sum to its size: had the lost taken theirs along, the rest
-  // would step too far for good (gossip/sgp.cc: lr / w_i).
+  // Carries nothing: every view begins with weights that sum to its size. If lost members took
+  // their weights along, the remaining ones would step too far for good (gossip/sgp.cc: lr / w_i).
   void Weight(std::string_view, double*) override {}
   void Rounds(std::string_view name, int64_t* rounds) override;
   void Message(std::string_view name, const StateMessage& message) override;
@@ -89,8 +89,8 @@ void CarriedState::Number(std::string_view name, double* number) { Carry(numbers
 
 void CarriedState::Rounds(std::string_view name, int64_t* rounds) { Carry(rounds_, name, rounds); }
 
-// Nothing is on its way to an instance that has settled. The next one begins as if this node's
-// replica had been, in place of all others.
+// No message is on its way to an instance that has settled. The next instance begins as if this
+// node's replica were on its way from every other node, in place of theirs.
 void CarriedState::Message(std::string_view name, const StateMessage& message) {
   if (!taken_) {
     status_.Update(absl::InternalError(
@@ -111,8 +111,8 @@ absl::Status CarriedState::Finish() {
   return absl::InternalError(absl::StrCat("the next view's state has no ", left));
 }
 
-// Channels of an instance that gives way; and how many views have channels of their
-// own before they are used again. All are below those of the averaged model
+// The number of channels of an instance that gives way, and the number of views that have channels
+// of their own before channels are used again. All channels are below those of the averaged model
 // (node/runner/model_assembly.h).
 constexpr int kChannels = 64;
 constexpr int kViews = 512;
@@ -196,7 +196,7 @@ std::list<Donation>::iterator ResilientAlgorithm::FindDonation(const Tag& tag) {
 }
 
 absl::StatusOr<bool> ResilientAlgorithm::OnAdmission(const Event& event) {
-  if (gives_way()) return false;  // nobody comes in
+  if (gives_way()) return false;  // such an algorithm takes no newcomers
   const auto take = [this](const auto& message) -> absl::StatusOr<bool> {
     if (!IsOfAdmission(message.tag)) return false;
     if (reception_ && message.tag.index == view_.epoch) {
@@ -234,7 +234,7 @@ absl::Status ResilientAlgorithm::BeginFirstView() {
   return absl::OkStatus();
 }
 
-// Where the whole is wanted, it is the instance's from then on.
+// A request for the whole received replica hands it over to the instance.
 Vec ResilientAlgorithm::InitialReplica(ReplicaRange range) {
   if (carries_) return host_->New(range.size, "the replica of the view before");
   if (!received_) return host_->InitialReplica(range);
@@ -297,7 +297,7 @@ absl::Status ResilientAlgorithm::OnOffer(const Offered& offer) {
 }
 
 absl::Status ResilientAlgorithm::HearOffers() {
-  const auto offers = offers_;  // some are answered at once
+  const auto offers = offers_;  // a copy, as some are answered in the loop
   for (const auto& [message, offer] : offers) {
     const int ahead = ViewsAhead(message.second);
     if (ahead > 0 || !offers_.contains(message)) continue;
@@ -311,7 +311,8 @@ absl::Status ResilientAlgorithm::HearOffers() {
   return absl::OkStatus();
 }
 
-// What holds a veteran up may be that a newcomer has not begun, which waits for its piece.
+// A veteran may be held up by a newcomer that has not begun, because it waits for the veteran's
+// piece.
 bool ResilientAlgorithm::MustHear(const Event& event) const {
   if (!gives_way()) {
     const auto* received = std::get_if<Received>(&event);
@@ -342,7 +343,7 @@ int ResilientAlgorithm::ViewsAhead(Tag tag) const {
 
 absl::Status ResilientAlgorithm::Advance() {
   if (!started_ || held() || given_up_) return absl::OkStatus();
-  // The instance posts for `window` rounds, of which none is to wait for its limit.
+  // The instance posts for `window` rounds, and no post may have to wait for the instance's limit.
   const Round far = gives_way() ? run_limit_ : round() + options_.window + 1;
   const Round wanted = next_.empty() ? std::min(run_limit_, far) : next_.front().from;
   if (wanted <= limit_) return absl::OkStatus();
@@ -390,7 +391,7 @@ absl::Status ResilientAlgorithm::BeginNextView() {
   resting_ = instance_->Settle(*resting_, *this);
   RETURN_IF_ERROR(instance_->VisitState(carried, *this));
   limit_ = round();
-  do {  // an instance that was given up may have others behind it that need not begin
+  do {  // after an instance that gave up, only the last of these views needs an instance
     view_ = std::move(next_.front());
     next_.pop_front();
     host_->BeginView(view_, *resting_);
@@ -410,10 +411,10 @@ absl::Status ResilientAlgorithm::BeginNextView() {
   return absl::OkStatus();
 }
 
-// Shows messages as they come: of members, with the tags of the view.
+// Shows the messages of an instance as those of members, with the tags of the view.
 class ResilientAlgorithm::StateOfMember final : public StateVisitor {
  public:
-  // Both outlive it.
+  // `member` and `visitor` must outlive this object.
   StateOfMember(const ResilientAlgorithm& member, StateVisitor& visitor)
       : member_(member), visitor_(visitor) {}
 

@@ -1,22 +1,24 @@
 // An algorithm whose nodes go on when some of them are lost, and when others come in.
 //
-// An instance of the algorithm lives for one view (view.h): its ranks are positions there, and its
-// graph and weights are those of the view's members. When a view follows, the instance goes through
-// the rounds before it, as all members do, without what the lost do not send (Lost), and rests;
-// then the next instance begins from its state. The algorithm knows of all this only that a message
-// may be lost: it must go on without it.
+// An instance of the algorithm lives for one view (view.h): its ranks are positions in that view,
+// and its graph and weights are those of the view's members. When another view follows, the
+// instance goes through the rounds before that view, as those of all members do, without what lost
+// members do not send (Lost), and rests. The next instance then begins from its state. Of all this,
+// the algorithm knows only that a message may be lost: it must go on without that message.
 //
-// How far an instance may go at any time is limited: to some rounds ahead of the one that it is in.
-// So an answer to Prepare needs no instance that stops at once, and a view begins at most so many
-// rounds after the latest one.
+// At any time, an instance may go only a few rounds ahead of the round that it is in. So an answer
+// to Prepare needs no instance that stops at once, and a view begins at most that many rounds after
+// the latest round that any instance is in.
 //
 // An instance that gives way at once (Algorithm::gives_way) goes as far as the run does, and gives
-// its round up when it hears Prepare: it answers with the rounds that it has done. The
-// view's first round is then the latest that any member has begun, and each begins in its own, from
-// which it catches up by itself (Start::latest). Messages of instances that were given up must not
-// meet those of the next: each view has channels of its own.
-// A newcomer's first instance begins, with the optimizer's state of a fresh one, once it has
-// received the mean of the others' replicas (admission.h), which takes the initial one's place.
+// up its round when it hears Prepare: it answers with the rounds that it has done. The view's first
+// round is then the latest that any member has begun; each member begins in its own round and
+// catches up from there by itself (Start::latest). Messages of instances that were given up must
+// not meet those of the next ones: each view has channels of its own.
+//
+// A newcomer's first instance begins once the newcomer has received the mean of the others'
+// replicas (admission.h), which takes the place of the initial replica. The optimizer's state is a
+// fresh one.
 //
 // Thread-safety: one event at a time.
 #ifndef GRAPEVINE_ALGORITHM_MEMBERSHIP_RESILIENT_ALGORITHM_H_
@@ -45,13 +47,15 @@ namespace grapevine {
 
 class ResilientAlgorithm final : public Algorithm, private Host {
  public:
-  // An instance for the member of this rank in the view. Errors end the run.
+  // Makes an instance for the member with rank `rank` in `view`. Errors end the run.
   using MakeInstance =
       std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(const View& view, Rank rank)>;
 
   struct Options {
     Member self = 0;
-    View first;      // `self` is a member; one that comes in later has another (Start::joins)
+    // The first view, of which `self` is a member. A node that comes in later begins with
+    // Start::joins instead.
+    View first;
     int window = 1;  // AlgorithmOptions::window of the instances
     MakeInstance make;
   };
@@ -61,13 +65,14 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   absl::Status VisitState(StateVisitor& state, Host& host) override;
   bool gives_way() const override { return instance_ != nullptr && instance_->gives_way(); }
   bool takes_leave() const override { return instance_ != nullptr && instance_->takes_leave(); }
-  // All that makes an instance give way to the next, and what those who are behind ask.
+  // True for every event that makes an instance give way to the next one, and for what members that
+  // are behind, or newcomers, need from this node.
   bool MustHear(const Event& event) const override;
   Round round() const override { return instance_ ? instance_->round() : view_.from; }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers(Round from, Round to) const override;
 
-  // The one that the node is in. The latest agreed upon may begin in a later round.
+  // Returns the view that the node is in. The latest view agreed upon may begin in a later round.
   const View& view() const { return view_; }
 
  private:
@@ -79,41 +84,43 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   absl::Status OnStart(const Start& event);
   absl::Status OnPrepare(const Prepare& event);
   absl::Status OnView(const View& view);
-  // Where instances give way, what is sent is offered, of which a node may hear before it
-  // posts, or after it has given up, or of a view that it has not begun.
+  // Handles an offer. Where instances give way, everything is sent as an offer, and a node may hear
+  // of an offer before it posts, after it has given up, or before it has begun the offer's view.
   absl::Status OnOffer(const Offered& offer);
-  // Of this view, which has begun.
+  // Hands the instance the offers of its view, which has just begun; declines offers of earlier
+  // views.
   absl::Status HearOffers();
-  // Of a message of an admission, to which it goes, or of a send that may be one's: false if not.
+  // Hands an event to the admission that it belongs to: a message of an admission, or the end of
+  // one of its sends. Returns false for other events.
   absl::StatusOr<bool> OnAdmission(const Event& event);
   void BeginDonation();
-  void EndDonations();  // that are over
+  void EndDonations();  // removes those that are over
   std::list<Donation>::iterator FindDonation(const Tag& tag);
-  // The newcomer has what it begins with.
+  // Begins the newcomer's first view, once its replica is complete.
   absl::Status BeginFirstView();
-  // To the instance; members in it become ranks.
+  // Hands an event to the instance, for which members become ranks.
   absl::Status Forward(const Event& event);
   absl::StatusOr<Rank> RankOf(Member member) const;
-  // Moves the instance's limit as far as it may go now.
+  // Moves the instance's limit as far as it may go.
   absl::Status Advance();
   absl::Status BeginNextView();
-  // Makes an instance that gives way do so, if it is to end.
+  // Makes the instance give up, if it gives way and a view is to follow.
   void GiveUpIfAsked();
-  // Whether the instance, which rests, is to make way for the next one.
+  // Returns whether the instance rests and is to make way for the next one.
   bool MayBeginNextView() const;
-  // From Prepare until its view: the limit stays.
+  // Returns whether the limit must stay: from a Prepare until its view.
   bool held() const { return agreed_ < asked_; }
-  // The latest agreed upon.
+  // Returns the latest view agreed upon.
   const View& latest_view() const { return next_.empty() ? view_ : next_.back(); }
 
   Member MemberOf(Rank rank) const { return view_.members[rank]; }
-  // A tag of the instance as that of its view, and back.
+  // Converts a tag of the instance to the tag of its view, and back.
   Tag OfView(Tag tag) const;
   Tag OfInstance(Tag tag) const;
-  // How many views after that of the instance the one is whose message has this tag.
+  // Returns how many views ahead of the instance's view a message with this tag belongs.
   int ViewsAhead(Tag tag) const;
 
-  // Host, for the instance, over that of the event:
+  // The Host of the instance, on top of the host of the current event:
   int64_t replica_size() const override { return host_->replica_size(); }
   ReplicaRange parameters() const override { return host_->parameters(); }
   Vec InitialReplica(ReplicaRange range) override;
@@ -142,7 +149,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
     offers_.erase({MemberOf(from), OfView(tag)});
     host_->Decline(MemberOf(from), OfView(tag));
   }
-  // What was posted for one that is lost ends by itself.
+  // Does nothing if the member is lost, as posts for its messages end by themselves.
   void Withdraw(Rank from, Tag tag) override {
     if (latest_view().RankOf(MemberOf(from))) host_->Withdraw(MemberOf(from), OfView(tag));
   }
@@ -154,21 +161,21 @@ class ResilientAlgorithm final : public Algorithm, private Host {
 
   const Options options_;
   View view_;
-  std::deque<View> next_;                // agreed upon, not begun
-  std::unique_ptr<Algorithm> instance_;  // none of a newcomer that cannot begin yet
-  std::optional<Reception> reception_;   // until then
-  std::optional<Vec> received_;          // with what its first instance begins
-  std::list<Donation> donations_;        // that are under way
-  Host* host_ = nullptr;                 // during an event
-  Round limit_;                          // the instance's
-  Round run_limit_ = 0;                  // the run's
-  uint32_t asked_ = 0;                   // the last ballot
-  uint32_t agreed_ = 0;                  // of the last view
-  std::optional<Vec> resting_;           // the instance is at rest, with this model
+  std::deque<View> next_;                // views agreed upon but not begun
+  std::unique_ptr<Algorithm> instance_;  // none while a newcomer cannot begin
+  std::optional<Reception> reception_;   // only until the newcomer can begin
+  std::optional<Vec> received_;          // replica with which the first instance begins
+  std::list<Donation> donations_;        // donations under way
+  Host* host_ = nullptr;                 // only during an event
+  Round limit_;                          // the instance's round limit
+  Round run_limit_ = 0;                  // the run's round limit
+  uint32_t asked_ = 0;                   // ballot of the last Prepare
+  uint32_t agreed_ = 0;                  // ballot of the last view
+  std::optional<Vec> resting_;           // the instance's model, while it is at rest
   bool started_ = false;
-  bool given_up_ = false;  // the instance has
-  bool carries_ = false;   // one begins with the state of that before
-  // Where instances give way: what is offered to this node and not answered.
+  bool given_up_ = false;  // whether the instance has given up
+  bool carries_ = false;   // whether an instance begins from the last one's state
+  // Offers to this node that have not been answered; kept where instances give way.
   std::map<std::pair<Member, Tag>, Offered> offers_;
 };
 

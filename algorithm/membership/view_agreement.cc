@@ -84,13 +84,13 @@ absl::Status ViewAgreement::OnPromise(Member member, uint32_t ballot, Round roun
   return absl::OkStatus();
 }
 
-// Those who waited for others to come in do not where no round is left to go through with them.
+// Members that waited for others go on if no round is left to go through with them.
 void ViewAgreement::Close(Round limit) {
   limit_ = limit;
   if (asking_ && Answered() && !Lacks()) Agree();
 }
 
-// Who has waited for a view without itself may come in with the one after that.
+// A node that has waited for a view without itself may come in with the one after that.
 bool ViewAgreement::MustAsk() const {
   if (living_.empty()) return false;
   if (asking_) return waits() && waiting_.size() > coming_.size();

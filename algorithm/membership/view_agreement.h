@@ -1,31 +1,31 @@
-// Who goes on when members are lost or come in, and from which round: agreed upon by those who are
-// left.
+// How the remaining members agree on who goes on, and from which round, when members are lost or
+// come in.
 //
-// Without I/O, for the coordinator of real nodes and for the simulator. Two phases, as nodes of a
-// gossip are in different rounds, and none may go through a round in one graph while its neighbour
-// goes through it in another:
+// Without I/O, for the coordinator of real nodes and for the simulator. The agreement has two
+// phases, because the nodes of a gossip are in different rounds, and none may go through a round in
+// one graph while its neighbour goes through it in another:
 //
-//   1. Prepare: everybody left says how far it may have gone by the time of the view, the last
-//      round that it may begin until then, and keeps to it.
-//   2. Once all have answered, the view: it holds from the round after the latest of these. All go
-//      through the rounds until then without the lost (algorithm/event.h, Lost).
+//   1. Prepare: each remaining member says how far it may have gone by the time of the view, i.e.
+//      the last round that it may begin until then, and keeps to it.
+//   2. The view, once all have answered: it holds from the round after the latest answer. All
+//      members go through the rounds before it without the lost ones (algorithm/event.h, Lost).
 //
-// A member that was left out may come in again (Admit), in a view after one without it that all of
-// the others have heard of: they have answered a Prepare that was sent after that. It is not asked
-// itself, and begins at the new view's first round; where the run has no such round, it is
-// declined.
+// A member that was left out may come in again (Admit), in a view that follows one without it, once
+// all other members have heard of that one: they have answered a Prepare that was sent after it.
+// The newcomer itself is not asked, and begins at the new view's first round; if the run has no
+// such round, it is declined.
 //
-// Where fewer than `least` are left, the others wait for members to come in (`--on-failure=wait`):
-// the question is opened again at once, so that nobody begins a round past its answer, and stays
-// open until as many would be in, or no round is left for newcomers.
+// Where fewer than `least` members are left, they wait for others to come in (`--on-failure=wait`).
+// The question is opened again at once, so that no member begins a round past its answer, and stays
+// open until `least` members would be in, or no round is left for newcomers.
 //
-// A view with the same members (Renew), but for those who are lost meanwhile, is for a checkpoint
-// of nodes that go through no rounds together: nothing that is sent in one view arrives in the
-// next, so what all have in between belongs together.
+// A view with the same members (Renew), except for those lost meanwhile, serves a checkpoint of
+// nodes that do not go through rounds together: nothing that is sent in one view arrives in the
+// next, so the states that all nodes have in between belong together.
 //
-// Members lost meanwhile open the question anew, under a ballot of its own; late answers to an
-// earlier one count for nothing. A view may follow another before everybody has reached the
-// first: views have epochs, and rounds never fall.
+// If members are lost meanwhile, the question is opened anew, under a ballot of its own; late
+// answers to an earlier ballot count for nothing. A view may follow another before all members have
+// reached the first one: epochs number the views, and first rounds never decrease.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_ALGORITHM_MEMBERSHIP_VIEW_AGREEMENT_H_
@@ -50,9 +50,10 @@ class ViewAgreement {
  public:
   using Decree = std::variant<Prepare, View>;
 
-  // `first`: all members, from the first round on. No member begins a round at or past `limit`.
-  // `ballot`: the last that any member has heard of, where somebody else has asked before; `first`
-  // is then the last view that was agreed upon. `least`: with fewer members they wait for more.
+  // `first` has all members, from the first round on. No member begins a round at or past `limit`.
+  // With fewer than `least` members, the others wait for more. `ballot` is the last ballot that any
+  // member has heard of, if another node has asked them before; `first` is then the last view that
+  // was agreed upon.
   ViewAgreement(View first, Round limit, Member least = 0, uint32_t ballot = 0)
       : limit_(limit),
         least_(static_cast<size_t>(least)),
@@ -60,56 +61,59 @@ class ViewAgreement {
         living_(view_.members),
         ballot_(ballot) {}
 
-  // The run has got longer.
+  // Moves the end of the run outwards to `limit`; a smaller one changes nothing.
   void Extend(Round limit) { limit_ = std::max(limit_, limit); }
-  // There are no more rounds than these, of which no member has promised a later one.
+  // Ends the run at `limit`; no member has promised a later round.
   void Close(Round limit);
 
-  // A member is lost, or one that waits to come in. Nothing happens if it is known to be.
+  // Records that a member, or a node that waits to come in, is lost. Does nothing if that is known.
   void Lose(Member member);
-  // One that is not in the run wants to come in: it is in a view that follows, or declined. Nothing
-  // happens if it is in or waits.
+  // Records that a node outside the run wants to come in: it is in a view that follows, or
+  // declined. Does nothing if the node is in the run, or waits already.
   void Admit(Member member);
-  // All go on as they are, in a view that follows, with that checkpoint (View::checkpoint).
+  // Asks for a view in which all go on as they are, with this checkpoint (View::checkpoint).
   void Renew(Round checkpoint);
-  // Those that cannot come in, as the run has no round left.
+  // Returns, once, the nodes that cannot come in because the run has no round left.
   std::vector<Member> TakeDeclined() { return std::exchange(declined_, {}); }
-  // An answer, which may come again: `round` is the last that `member` may begin; -1: none. Errors
-  // are the member's violations, to follow "rank 3 ".
+  // Handles an answer, which may come again: `round` is the last round that `member` may begin; -1:
+  // none. Errors are the member's violations, phrased to follow "rank 3 ".
   absl::Status OnPromise(Member member, uint32_t ballot, Round round);
 
-  // What everybody who is in is to be told, if there is anything new; there may be more after it.
+  // Returns what all members must be told next, if anything; more may follow.
   std::optional<Decree> Take();
 
-  // The latest that was agreed upon.
+  // Returns the latest view that was agreed upon.
   const View& view() const { return view_; }
-  // Those who are in and not lost, also while they have not agreed. Ascending.
+  // Returns the members that are in the run and not lost, also while no view is agreed upon.
+  // Ascending.
   const std::vector<Member>& living() const { return living_; }
   bool agreed() const { return !asking_; }
-  // Whether all have answered, and wait for members to come in.
+  // Returns whether all members have answered and wait for others to come in.
   bool waits() const { return asking_ && Answered() && Lacks(); }
 
  private:
   // Opens the question under a new ballot.
   void Ask();
-  // Whether it is to be opened though nobody has been lost since.
+  // Returns whether the question must be opened although no member has been lost since the last
+  // view.
   bool MustAsk() const;
-  // The answer to it, once all have said how far they may go.
+  // Answers the question with a view, once all members have said how far they may go.
   void Agree();
   bool Answered() const { return promised_.size() == living_.size(); }
-  // The first round that nobody may have begun, once all have answered.
+  // Returns the first round that no member may have begun, once all have answered.
   Round Next() const;
-  // Whether too few would go on, all of whom know who is lost, and have rounds left.
+  // Returns whether too few members would go on. False until all of them know which members are
+  // lost, and if no rounds are left.
   bool Lacks() const;
 
   Round limit_;
   size_t least_;
   View view_;
   std::vector<Member> living_;
-  std::set<Member> waiting_;  // to come in
-  std::set<Member> coming_;   // of those, under this ballot
+  std::set<Member> waiting_;  // nodes that wait to come in
+  std::set<Member> coming_;   // nodes of waiting_ that come in under this ballot
   std::vector<Member> declined_;
-  Round checkpoint_ = 0;  // of the next view
+  Round checkpoint_ = 0;  // View::checkpoint of the next view
   uint32_t ballot_;
   bool asking_ = false;
   std::map<Member, Round> promised_;  // answers to this ballot

@@ -22,7 +22,7 @@ class ViewMixing {
 
  private:
   const LivingMixingRequest request_;
-  View last_;  // of which `mixing_` is
+  View last_;  // the view that `mixing_` is for
   LivingMixing mixing_;
 };
 

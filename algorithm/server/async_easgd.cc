@@ -18,7 +18,8 @@ namespace {
 
 class ElasticReplica final : public WorkerRule {
  public:
-  // Beside the optimizer's state: the replica, and the gradient or what moves the replica.
+  // Number of vectors as long as the replica, in addition to the optimizer's state: the replica,
+  // and the gradient or what moves the replica.
   static constexpr int64_t kVectors = 2;
 
   explicit ElasticReplica(LearningRate learning_rate) : step_(std::move(learning_rate)) {}
@@ -40,11 +41,11 @@ class ElasticReplica final : public WorkerRule {
 
 class ElasticServer final : public ServerRule {
  public:
-  // As long as its range: the centre and where it moves to, an update that comes, and two answers,
-  // one of which may have been an update.
+  // Number of vectors as long as the server's range: the centre, the centre after its move, an
+  // update that arrives, and two answers, one of which may have been an update.
   static constexpr int64_t kVectors = 5;
 
-  // Alpha by nominal round.
+  // `alpha` gives alpha by nominal round.
   explicit ElasticServer(LearningRate alpha) : alpha_(std::move(alpha)) {}
 
   void Start(ReplicaRange range, Host& host) override { size_ = range.size; }
@@ -121,7 +122,7 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptio
       StalenessGate(shards.workers(), std::nullopt), std::make_unique<ElasticServer>(alpha));
 }
 
-// But for the end of a run, where a worker meets the centre after fewer steps.
+// Exact except at the end of a run, where a worker meets the centre after fewer steps.
 absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
   ASSIGN_OR_RETURN(const ElasticSpec read, Parse(spec, topology.size()));
   return 2.0 * read.shards.workers() * read.shards.servers() / static_cast<double>(read.every);

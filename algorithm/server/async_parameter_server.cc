@@ -10,7 +10,7 @@
 namespace grapevine {
 namespace {
 
-// Beyond this, not every number of gradients is a double.
+// Beyond this limit, a double cannot hold every number of gradients.
 constexpr double kMaxGradients = 1LL << 53;
 
 void Count(StateVisitor& state, std::string_view name, int64_t* count) {
@@ -47,7 +47,8 @@ absl::Status AsyncWorker::On(const Event& event, Host& host) {
   return absl::OkStatus();
 }
 
-// One that goes on asks first where servers must know of it: these wait for nobody who has not.
+// A worker that goes on from a state asks first where servers must know of it: they do not wait for
+// a worker that has not asked.
 absl::Status AsyncWorker::OnStart(const Start& event, Host& host) {
   rule_->Start(host.InitialReplica(host.whole_replica()), event.round, host);
   steps_ = event.round;
@@ -211,7 +212,7 @@ std::vector<Waiting> AsyncWorker::waiting_for() const {
 
 namespace {
 
-// At a time: while one travels, the next is made ready.
+// The most at a time: while one travels, the next is made ready.
 constexpr size_t kUpdates = 2;
 constexpr size_t kAnswers = 2;
 
@@ -298,7 +299,7 @@ absl::Status AsyncServer::CheckAsk(const Offered& event, Ask ask, const Host& ho
   if (shards_.IsServer(event.from)) return refusal(", but is no worker");
   if (HasLeft(event.from)) return refusal(" after its farewell");
   if (open_.contains(event.from)) return refusal(" before it was answered");
-  // The answer to an earlier one may still wait for the worker's post.
+  // The answer to an earlier exchange may still wait for the worker's post.
   const auto last = last_.find(event.from);
   if (last != last_.end() && event.tag.index <= last->second) {
     return refusal(", which is not after exchange ", last->second);
@@ -354,7 +355,7 @@ absl::Status AsyncServer::OnReceived(const Received& event, Host& host) {
   return absl::OkStatus();
 }
 
-// The worker is lost, with what it has asked and not given.
+// The worker is lost, with the update that it has offered and not given.
 absl::Status AsyncServer::OnLost(const Lost& event, Host& host) {
   if (EndFarewell(event.from, event.tag, host)) return absl::OkStatus();
   if (posted_.erase(event.from) == 0) {
@@ -454,7 +455,7 @@ bool AsyncServer::ServesASlowOne() const {
 }
 
 bool AsyncServer::PostNext(Host& host) {
-  // Where staleness is bounded, the others wait for the slow ones in any case.
+  // Where staleness is bounded, the other workers wait for the slow ones in any case.
   const bool full = !gate_.bounded() && ServesASlowOne();
   const auto next =
       std::ranges::find_if(offered_, [&](Rank rank) { return !full || !IsSlow(rank); });

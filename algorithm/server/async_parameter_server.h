@@ -1,6 +1,6 @@
-// Asynchronous parameter servers and their workers, which do not go through rounds together. What
-// they say to each other is in async_exchange.h; what an update is and does, a rule's matter
-// (WorkerRule, ServerRule).
+// Asynchronous parameter servers and their workers, which do not go through rounds together. Their
+// messages are in async_exchange.h. Rules say what an update is and what it does (WorkerRule,
+// ServerRule).
 //
 // Thread-safety: one event at a time.
 #ifndef GRAPEVINE_ALGORITHM_SERVER_ASYNC_PARAMETER_SERVER_H_
@@ -24,22 +24,22 @@
 
 namespace grapevine {
 
-// What a worker does between two exchanges.
+// Says what a worker does between two exchanges.
 class WorkerRule {
  public:
   virtual ~WorkerRule() = default;
 
-  // Takes the model to begin with, before this step.
+  // Takes the model with which the worker begins, before this step.
   virtual void Start(Vec model, Round step, Host& host) = 0;
-  // What it keeps right after an exchange (Algorithm::VisitState).
+  // Shows what the rule keeps right after an exchange; see Algorithm::VisitState.
   virtual void VisitState(StateVisitor& state) = 0;
-  // At which gradients are computed.
+  // Returns the model at which gradients are computed.
   virtual Vec model() const = 0;
-  // Takes the gradient at the model: the worker's `step`, which counts from 0. `nominal_round` is
-  // where the run is (Update).
+  // Takes the gradient at the model. `step` is the worker's step, counted from 0; `nominal_round`
+  // says how far the run is (Update).
   virtual void OnGradient(Vec gradient, Round step, Round nominal_round, Host& host) = 0;
-  // What to give the servers; not written until they have answered. Called after a gradient; none
-  // follows before the answer.
+  // Returns the vector to give to the servers. It must not be written until they have answered.
+  // Called after a gradient; no gradient follows before the answer.
   virtual Vec Push(Host& host) = 0;
   // Takes the servers' answer, after a push or without one.
   virtual void OnAnswer(Vec answer, Host& host) = 0;
@@ -51,21 +51,21 @@ inline constexpr int64_t kMaxWindow = 1'000'000;
 struct AsyncWorkerOptions {
   // Gradients from one exchange to the next.
   int64_t window = 1;
-  // Whether servers must know who is at its limit (Ask::kLastPush).
+  // Whether servers must know which workers are at their limit (Ask::kLastPush).
   bool tells_limit = false;
-  // That the run began with (AlgorithmOptions::PlannedWorkers).
+  // Number of workers that the run began with (AlgorithmOptions::PlannedWorkers).
   Rank workers = 1;
 };
 
-// A worker: it computes gradients, gives its servers an update after every few of
-// them, and goes on with what they answer, whatever the other workers do.
+// A worker computes gradients, gives its servers an update after every few of them, and goes on
+// with what they answer, whatever the other workers do.
 //
 // It has one exchange under way, and computes nothing meanwhile. At its limit (RoundLimit) it gives
-// what it has, though these may be fewer gradients: nothing is lost when the run ends there. What
-// an update is, and what becomes of the answer, is a rule's matter (WorkerRule).
+// what it has, even if these are fewer gradients, so that nothing is lost when the run ends there.
+// A rule says what an update is and what becomes of the answer (WorkerRule).
 //
-// When members change, it ends the exchange under way, gives what it has, and says so to its
-// servers (kFarewell); the gradient under way is computed again in the next view.
+// When members change, the worker ends the exchange under way, gives what it has, and says so to
+// its servers (kFarewell). The gradient under way is computed again in the next view.
 class AsyncWorker final : public Algorithm {
  public:
   AsyncWorker(ShardLayout shards, Rank rank, AsyncWorkerOptions options,
@@ -97,7 +97,7 @@ class AsyncWorker final : public Algorithm {
   // Begins what is next, if nothing is under way.
   void Advance(Host& host);
   void BeginExchange(Ask ask, bool ends_step, Host& host);
-  // Gives what it has, bids its servers farewell, and comes to rest.
+  // Gives the servers what the worker has, bids them farewell, and comes to rest.
   void Leave(Host& host);
   void PostAnswers(Host& host);
   void EndExchange(Host& host);
@@ -114,26 +114,26 @@ class AsyncWorker final : public Algorithm {
   Round limit_ = 0;
   bool started_ = false;
   bool given_up_ = false;
-  bool left_ = false;              // has bidden farewell
-  bool must_pull_ = false;         // before the next step
-  int64_t local_ = 0;              // gradients since the last exchange
-  int64_t applied_ = 0;            // gradients of all workers, as far as it has heard
-  std::vector<int64_t> versions_;  // of the weights that it has, by server
-  int64_t exchanges_ = 0;          // begun
+  bool left_ = false;       // has bidden farewell
+  bool must_pull_ = false;  // must ask to go on before the next step
+  int64_t local_ = 0;       // gradients since the last exchange
+  int64_t applied_ = 0;     // gradients of all workers that are applied, as far as it has heard
+  std::vector<int64_t> versions_;  // versions of the weights that it has, by server
+  int64_t exchanges_ = 0;          // exchanges begun
   std::optional<Exchange> exchange_;
   std::map<SendId, Waiting> unsent_;
 };
 
-// Whose messages take long: many workers ask while one of theirs travels.
+// The workers whose messages take long: while a message of such a worker travels, many workers ask.
 //
-// An algorithm has no clock; but who travels so long that several others compute a gradient and ask
-// meanwhile takes more than its turn of a server. By chance, or where all compute in step, that
-// happens to anybody: it holds until the worker's next message in that direction.
+// An algorithm has no clock. But a worker whose message travels while several others compute a
+// gradient and ask takes more than its turn of a server. By chance, or where all workers compute in
+// step, this happens to any worker; it holds until the worker's next message in that direction.
 class SlowPeers {
  public:
-  // Some worker asks.
+  // Records that some worker asks.
   void OnAsk() { ++asked_; }
-  // A message of the worker, or for it, begins to travel, and ends.
+  // A message of the worker, or for it, begins to travel (Begin) and ends its travel (End).
   void Begin(Rank worker) { begun_[worker] = asked_; }
   void End(Rank worker) {
     if (asked_ - begun_.at(worker) >= kMany) {
@@ -142,27 +142,28 @@ class SlowPeers {
       slow_.erase(worker);
     }
   }
-  // Whether its last one took long.
+  // Whether the worker's last message took long.
   bool contains(Rank worker) const { return slow_.contains(worker); }
 
  private:
-  // Where all are alike, about two ask while two are served.
+  // A message is slow if at least this number of workers ask while it travels. Where all workers
+  // are alike, about two ask while two are served.
   static constexpr int64_t kMany = 4;
 
   int64_t asked_ = 0;
-  std::map<Rank, int64_t> begun_;  // when so many had asked
+  std::map<Rank, int64_t> begun_;  // the value of asked_ when the message began
   std::set<Rank> slow_;
 };
 
-// An update that has come to a server.
+// An update that has arrived at a server.
 struct Update {
   Vec vector;           // as long as the server's range
-  int64_t version;      // updates before it
-  int64_t staleness;    // those of them since the weights that it was made at
-  Round nominal_round;  // gradients before it, of all workers, in rounds of as many as there are
+  int64_t version;      // number of updates before it
+  int64_t staleness;    // number of updates since the weights at which it was made
+  Round nominal_round;  // gradients of all workers before it, divided by the planned workers
 };
 
-// What a server does with updates.
+// Says what a server does with updates.
 class ServerRule {
  public:
   struct Moved {
@@ -172,34 +173,36 @@ class ServerRule {
 
   virtual ~ServerRule() = default;
 
-  // Before the first update.
+  // Called before the first update.
   virtual void Start(ReplicaRange range, Host& host) {}
-  // What it keeps beside the weights (Algorithm::VisitState).
+  // Shows what the rule keeps in addition to the weights; see Algorithm::VisitState.
   virtual void VisitState(StateVisitor& state) {}
-  // Moves the weights by an update, and takes both vectors: the weights move to another one.
+  // Moves the weights by an update. Takes over both vectors, and returns the moved weights in a
+  // vector other than `weights`.
   virtual Moved Apply(const Update& update, Vec weights, Host& host) = 0;
 };
 
-// A server: it applies each worker's update as it comes, and answers with its
-// weights as they are then.
+// A server applies each worker's update as it arrives, and answers with its weights as they are
+// then.
 //
-// It posts for two updates at a time, and has two answers on their way at most, each of them a
-// version of the weights that is never written again. Further workers wait in a queue of their
-// offers, bounded by their number, since each has one exchange under way. So memory does not depend
-// on how many they are. Workers whose messages take long (SlowPeers) are served one at a time: the
-// others pass them at the second place. What an update does to the weights is a rule's matter
-// (ServerRule).
+// It posts for two updates at a time, and has at most two answers on their way, each of them a
+// version of the weights that is never written again. The offers of further workers wait in a
+// queue. Its length is bounded by the number of workers, since each has one exchange under way;
+// memory does not depend on that number. Workers whose messages take long (SlowPeers) are served
+// one at a time: the others pass them at the second place. A rule says what an update does to the
+// weights (ServerRule).
 //
-// When members change, it serves its workers until each has said that it asks no more, or is lost:
-// so every update that any server has applied, all have, but one of a worker that died meanwhile.
+// When members change, the server serves its workers until each has said that it asks no more, or
+// is lost. Every update that one server has applied has then been applied by all servers, except an
+// update of a worker that died meanwhile.
 class AsyncServer final : public Algorithm {
  public:
-  // Vectors as long as its range, beside those that the rule keeps: the weights, two updates, and
-  // an answer that has other weights.
+  // Number of vectors as long as the server's range, without those that the rule keeps: the
+  // weights, two updates, and an answer that has other weights.
   static constexpr int64_t kVectors = 4;
 
-  // `rank` is a server's; an update has at most `window` gradients; the run began with so many
-  // workers (AlgorithmOptions::PlannedWorkers).
+  // `rank` must be a server's. An update has at most `window` gradients. `workers` is the number of
+  // workers that the run began with (AlgorithmOptions::PlannedWorkers).
   AsyncServer(ShardLayout shards, Rank rank, int64_t window, Rank workers, StalenessGate gate,
               std::unique_ptr<ServerRule> rule);
 
@@ -207,21 +210,21 @@ class AsyncServer final : public Algorithm {
   absl::Status VisitState(StateVisitor& state, Host& host) override;
   bool gives_way() const override { return true; }
   void GiveUp(Host& host) override;
-  // Of steps, of which it does none.
+  // Rounds count steps, and a server does none.
   Round rests_in() const override { return 0; }
   bool takes_leave() const override { return true; }
-  // Updates so far.
+  // Returns the number of updates so far.
   Round round() const override { return version_; }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers(Round, Round) const override { return shards_.WorkerRanks(); }
 
  private:
-  // A worker's, from its offer until its answer is sent.
+  // The exchange of a worker, from its offer until its answer is sent.
   struct Exchange {
     int64_t index;
     Ask ask;
     int64_t gradients;
-    int64_t made_at;  // a version
+    int64_t made_at;  // the version of the weights at which the update was made
     Vec vector = {};  // the update, or the answer where that is not the weights
   };
 
@@ -232,24 +235,26 @@ class AsyncServer final : public Algorithm {
   absl::Status OnLeft(const Left& event);
   absl::Status OnSent(const Sent& event);
   absl::Status CheckAsk(const Offered& event, Ask ask, const Host& host) const;
-  // Posts for a worker's farewell, unless that is done.
+  // Posts for a worker's farewell, unless that has been done.
   void PostFarewell(Rank worker, Host& host);
-  // It has come, or will not; false if this is none that is awaited.
+  // Ends the post for a worker's farewell, which has arrived or never will. Returns false if no
+  // such farewell is awaited.
   bool EndFarewell(Rank worker, const Tag& tag, Host& host);
   bool HasLeft(Rank worker) const;
 
   // Does all that can be done now.
   void Advance(Host& host);
-  // Whether there was one to be sent, or to be applied.
+  // Sends the next answer (AnswerNext) or applies the next update (ApplyNext). Returns whether one
+  // was ready.
   bool AnswerNext(Host& host);
   bool ApplyNext(Host& host);
   void Apply(Exchange* exchange, Host& host);
-  // Whether there was an offer that may be posted for.
+  // Posts for the next offer. Returns whether there was one that may be posted for.
   bool PostNext(Host& host);
   bool IsSlow(Rank worker) const {
     return slow_senders_.contains(worker) || slow_receivers_.contains(worker);
   }
-  // Whether one of these has an update or an answer on its way, or about to be.
+  // Whether a slow worker has an update or an answer on its way, or about to be.
   bool ServesASlowOne() const;
 
   ReplicaRange Range(const Host& host) const {
@@ -265,17 +270,18 @@ class AsyncServer final : public Algorithm {
 
   Vec weights_;
   int64_t version_ = 0;
-  int64_t gradients_ = 0;  // in the weights
+  int64_t gradients_ = 0;  // gradients that have gone into the weights
   std::map<Rank, Exchange> open_;
-  std::map<Rank, int64_t> last_;  // exchange of each worker
-  // Of the workers in it: each is in one of these, in the order in which they came there.
+  std::map<Rank, int64_t> last_;  // the last exchange of each worker
+  // Each worker in open_ is in one of these. The queues keep the order in which workers entered
+  // them.
   std::deque<Rank> offered_;
   std::set<Rank> posted_;
   std::deque<Rank> received_;
   std::deque<Rank> applied_;
-  std::map<SendId, Waiting> leaving_;  // answers
+  std::map<SendId, Waiting> leaving_;  // answers that have not left
   std::map<SendId, Waiting> unsent_;
-  std::map<Rank, Vec> farewells_;  // posted for; none any more: ended
+  std::map<Rank, Vec> farewells_;  // by worker; no vector: the farewell has ended
   bool given_up_ = false;
   SlowPeers slow_senders_;
   SlowPeers slow_receivers_;

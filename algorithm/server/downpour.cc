@@ -1,11 +1,11 @@
 // Asynchronous servers for accumulated updates: DOWNPOUR (Dean et al. 2012) and ADAG (Hermans,
 // Spanakis and Möckel 2017, arXiv:1710.02368).
 //
-// A worker takes several steps of its own, gives the servers their sum, and goes on with the
-// weights. A server adds the sum (DOWNPOUR), or the sum divided by the window (ADAG).
+// A worker takes several steps of its own, gives the servers the sum of these steps, and goes on
+// with the weights. A server adds the sum (DOWNPOUR), or the sum divided by the window (ADAG).
 //
-// Of batch-norm statistics, which must stay averages, a worker gives those that it has, and a
-// server's move towards them, by one part in as many as there are workers.
+// Batch-norm statistics must stay averages. A worker gives the statistics that it has, and a server
+// moves its own towards them by 1/n, where n is the number of workers.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,8 @@ namespace {
 
 class WindowPusher final : public WorkerRule {
  public:
-  // Beside the optimizer's state: the weights, its own model, and the gradient.
+  // Number of vectors as long as the replica, in addition to the optimizer's state: the weights,
+  // the worker's own model, and the gradient.
   static constexpr int64_t kVectors = 3;
 
   explicit WindowPusher(LearningRate learning_rate) : step_(std::move(learning_rate)) {}
@@ -38,13 +39,13 @@ class WindowPusher final : public WorkerRule {
 
  private:
   OwnStep step_;
-  Vec weights_;  // the servers', as they were
-  Vec model_;    // the same vector before the first step
+  Vec weights_;  // the servers' weights, as of the last exchange
+  Vec model_;    // the same vector as weights_ before the first step
 };
 
 class AddingServer final : public ServerRule {
  public:
-  // Adds that part of an update; `workers` give them.
+  // Adds the share `part` of each update; `workers` is the number of workers.
   AddingServer(double part, Rank workers) : part_(part), workers_(workers) {}
 
   void Start(ReplicaRange range, Host& host) override;
@@ -54,10 +55,10 @@ class AddingServer final : public ServerRule {
   const double part_;
   const Rank workers_;
   int64_t size_ = 0;
-  int64_t parameters_ = 0;  // of these; buffers follow them
+  int64_t parameters_ = 0;  // parameters in the server's range; buffers follow them
 };
 
-// out <- sum of two, unless there is nothing to sum.
+// Computes out <- first + second, unless `out` is empty.
 void Sum(Part out, Term first, Term second, Host& host) {
   const Term terms[] = {first, second};
   if (out.size > 0) host.Combine(out, terms);
@@ -68,7 +69,7 @@ void WindowPusher::Start(Vec model, Round step, Host& host) {
   step_.Start(step, host);
 }
 
-// The weights are its model then.
+// Right after an exchange, the weights are the worker's model.
 void WindowPusher::VisitState(StateVisitor& state) {
   state.Vector("replica", model_);
   step_.VisitState(state);
@@ -80,7 +81,7 @@ void WindowPusher::OnGradient(Vec gradient, Round step, Round nominal_round, Hos
   model_ = stepped;
 }
 
-// Nobody has seen the last step's model: the update takes its place.
+// No other component has seen the last step's model, so the update takes its place.
 Vec WindowPusher::Push(Host& host) {
   const auto [offset, size] = host.parameters();
   const Part update{model_, offset, size};
@@ -115,7 +116,7 @@ constexpr char kAdag[] = "adag";
 struct WindowSpec {
   ShardLayout shards;
   int64_t window;
-  double part;  // of an update that is added
+  double part;  // the share of an update that is added
 };
 
 absl::StatusOr<WindowSpec> Parse(const Spec& spec, Rank nodes) {
@@ -150,7 +151,7 @@ absl::StatusOr<Rank> Workers(const Spec& spec, Rank nodes) {
   return read.shards.workers();
 }
 
-// But for the windows that the end of a run cuts short.
+// Exact except for the windows that the end of a run cuts short.
 absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, const RunLength&) {
   ASSIGN_OR_RETURN(const WindowSpec read, Parse(spec, topology.size()));
   return 2.0 * read.shards.workers() * read.shards.servers() / static_cast<double>(read.window);

@@ -191,7 +191,7 @@ absl::Status PsServer::OnLeft(const Left& event, Host& host) {
 
 absl::Status PsServer::OnSent(const Sent& event, Host& host) {
   if (unsent_.erase(event.id) == 0) return NotOnItsWay(event.id);
-  const bool lost = leaving_.erase(event.id) > 0;  // with its receiver
+  const bool lost = leaving_.erase(event.id) > 0;  // the weights are lost with their receiver
   if (lost && leaving_.empty()) EndRound(host);
   RestIfDone(host);
   return absl::OkStatus();
@@ -239,7 +239,7 @@ void PsServer::StepIfComplete(Host& host) {
 void PsServer::Step(Host& host) {
   const ReplicaRange range = Range(host);
   std::erase_if(gradients_, [](Vec gradient) { return !gradient; });
-  if (gradients_.empty()) return;  // all are lost
+  if (gradients_.empty()) return;  // all workers are lost
   std::vector<Term> sum;
   for (const Vec gradient : gradients_) sum.push_back({1.0, {gradient, 0, range.size}});
   if (sum.size() > 1) host.Combine(sum.front().part, sum);
@@ -280,7 +280,8 @@ void PsServer::RestIfDone(Host& host) {
 
 std::vector<Waiting> PsServer::waiting_for() const {
   std::vector<Waiting> waiting;
-  // At the end of the run for receipt of the weights, before that only for them to leave.
+  // At the end of the run, waits until the weights are received; before that, only until they have
+  // left.
   for (const auto& [id, worker] : round_ >= limit_ ? unsent_ : leaving_) {
     waiting.push_back({worker, WeightsTag(stepped_ - 1)});
   }

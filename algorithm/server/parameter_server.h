@@ -1,5 +1,5 @@
-// Synchronous parameter servers: x' = x - lr u((1/n) sum_i g_i(x)), where n is the number of
-// workers, which compute gradients; the sum and the step are divided among servers.
+// Synchronous parameter servers: x' = x - lr u((1/n) sum_i g_i(x)). The n workers compute
+// gradients; the sum and the step are divided among servers.
 //
 // Thread-safety: one event at a time.
 #ifndef GRAPEVINE_ALGORITHM_SERVER_PARAMETER_SERVER_H_
@@ -19,16 +19,17 @@
 
 namespace grapevine {
 
-// A worker's gradient of a round, to a server; the weights after it, back.
+// Tags of a worker's gradient of a round, which it sends to a server, and of the weights after that
+// round, which the server sends back.
 inline Tag GradientTag(Round round) { return {.channel = 0, .index = round, .step = 0}; }
 inline Tag WeightsTag(Round round) { return {.channel = 0, .index = round, .step = 1}; }
 
-// A worker: computes its gradient at the weights, sends each server its range of it, and goes
-// on with the weights that come back. It keeps no state of the optimizer.
+// A worker computes its gradient at the weights, sends each server its range of the gradient, and
+// goes on with the weights that come back. It keeps no state of the optimizer.
 //
-// The buffers for the weights are posted before the gradient is sent. So a server has the
-// credit before its last gradient can arrive, and the credit costs no time; and the old weights
-// are dropped first, so that a worker holds two replicas: weights and gradient.
+// The buffers for the weights are posted before the gradient is sent. A server therefore has the
+// credit before its last gradient can arrive, and the credit costs no time. The old weights are
+// dropped first, so that a worker holds two replicas: weights and gradient.
 class PsWorker final : public Algorithm {
  public:
   PsWorker(ShardLayout shards, AlgorithmOptions options);
@@ -55,7 +56,7 @@ class PsWorker final : public Algorithm {
   const ShardLayout shards_;
   const AlgorithmOptions options_;
 
-  Vec weights_;  // of round_; while any of it is missing: of the next
+  Vec weights_;  // of round_; of the next round while some are missing
   Vec gradient_;
 
   Round round_ = 0;
@@ -66,22 +67,22 @@ class PsWorker final : public Algorithm {
   std::map<SendId, Rank> unsent_;  // servers that have not received their part of a gradient
 };
 
-// A server: in every round it receives its range of each worker's gradient, sums them in
+// A server receives its range of each worker's gradient in every round, sums the gradients in
 // ascending rank, lets the optimizer step, and sends the new weights to every worker.
 //
-// With S servers a round takes 2 (alpha + max(n/S M beta_server, M beta_worker)) beside the
-// gradient. It is over when the weights have left. The buffers for the next round's gradients
-// are posted before that, so that credits cost no time.
+// With S servers a round takes 2 (alpha + max(n/S M beta_server, M beta_worker)) in addition to the
+// gradient. The round is over when the weights have left. The buffers for the next round's
+// gradients are posted before that, so that credits cost no time.
 //
-// Memory, in its M/S elements: n gradients, the weights, the new weights, and the optimizer's
-// state; no worker can make it hold more, since nothing arrives unless it was posted for.
-// Buffers (batch statistics) are averaged with the gradients.
+// A server's memory, in vectors of its M/S elements: n gradients, the weights, the new weights, and
+// the optimizer's state. No worker can make it hold more, since nothing arrives unless it was
+// posted for. Buffers (batch statistics) are averaged with the gradients.
 //
-// A worker that is lost is missing from the mean, from the round on in which a server has not had
-// its gradient.
+// A lost worker is missing from the mean, from the first round on in which a server has not had its
+// gradient.
 class PsServer final : public Algorithm {
  public:
-  // `options.rank` is a server's.
+  // `options.rank` must be a server's.
   PsServer(ShardLayout shards, AlgorithmOptions options);
 
   absl::Status On(const Event& event, Host& host) override;
@@ -93,7 +94,8 @@ class PsServer final : public Algorithm {
  private:
   absl::Status OnReceived(const Received& event, Host& host);
   absl::Status OnLost(const Lost& event, Host& host);
-  // The worker's gradient is here, or is lost with it; false if it is not awaited.
+  // Ends the post for a worker's gradient, which has arrived or is lost with the worker. Returns
+  // false if the gradient is not awaited.
   bool EndPost(Rank worker, Tag tag);
   absl::Status OnLeft(const Left& event, Host& host);
   absl::Status OnSent(const Sent& event, Host& host);
@@ -101,9 +103,10 @@ class PsServer final : public Algorithm {
 
   ReplicaRange Range(const Host& host) const;
   absl::Status OnStart(const Start& event, Host& host);
-  // Posts buffers for the next gradients, unless that is done or the end is reached.
+  // Posts buffers for the next gradients, unless they are posted or the end is reached.
   void PostGradients(Host& host);
-  // Once all gradients are here and the weights of the previous round have left.
+  // Steps and sends the weights, once all gradients have arrived and the weights of the previous
+  // round have left.
   void StepIfComplete(Host& host);
   void Step(Host& host);
   void SendWeights(Host& host);
@@ -115,13 +118,13 @@ class PsServer final : public Algorithm {
 
   Vec weights_;
   OptimizerState optimizer_;
-  std::vector<Vec> gradients_;  // by worker; empty when none are posted, none of one that is lost
+  std::vector<Vec> gradients_;  // by worker; empty while none are posted; no vector: lost
 
   Round round_ = 0;
-  Round stepped_ = 0;  // rounds whose step is done: gradients are of this one
+  Round stepped_ = 0;  // rounds whose step is done; gradients_ belong to this round
   Round limit_ = 0;
   bool started_ = false;
-  std::set<Rank> missing_;          // workers whose gradient is not here
+  std::set<Rank> missing_;          // workers whose gradient has not arrived
   std::map<SendId, Rank> leaving_;  // workers to which the weights of round_ have not left
   std::map<SendId, Rank> unsent_;   // workers that have not received weights sent to them
 };

@@ -1,9 +1,9 @@
-// Parameter servers that step along gradients, synchronous (parameter_server.h) or not.
+// Parameter servers that step along gradients, synchronous (parameter_server.h) or asynchronous.
 //
-// Asynchronous SGD (ASGD; Dean et al. 2012, Lian et al. 2015, arXiv:1506.08272): a worker gives its
-// gradient, at the weights that it had last, and a server steps along it, x' = x - lr u(g). DynSGD
-// (Jiang et al. 2017) divides the update by one more than its staleness: the learning rate, so that
-// batch-norm statistics stay averages.
+// In asynchronous SGD (ASGD; Dean et al. 2012, Lian et al. 2015, arXiv:1506.08272), a worker gives
+// its gradient at the weights that it had last, and a server steps along it, x' = x - lr u(g).
+// DynSGD (Jiang et al. 2017) divides the update by one more than its staleness; here the learning
+// rate is divided, so that batch-norm statistics stay averages.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -25,7 +25,8 @@
 namespace grapevine {
 namespace {
 
-// Keeps no state of the optimizer, and two replicas: weights and gradient, or what answers it.
+// The worker's rule. Keeps no state of the optimizer, and two replicas: the weights, and the
+// gradient or the answer to it.
 class GradientPusher final : public WorkerRule {
  public:
   static constexpr int64_t kVectors = 2;
@@ -42,11 +43,11 @@ class GradientPusher final : public WorkerRule {
   Vec gradient_;
 };
 
-// The learning rate is that of the nominal round: a schedule means the same part of the run as of
-// any other algorithm, however fast a worker is.
+// The server's rule. The learning rate is that of the nominal round: a schedule means the same part
+// of the run as with any other algorithm, however fast a worker is.
 class SteppingServer final : public ServerRule {
  public:
-  // `adaptive`: DynSGD.
+  // `adaptive` selects DynSGD.
   SteppingServer(LearningRate learning_rate, bool adaptive)
       : learning_rate_(std::move(learning_rate)), adaptive_(adaptive) {}
 
@@ -63,7 +64,7 @@ class SteppingServer final : public ServerRule {
 
 void GradientPusher::OnGradient(Vec gradient, Round, Round, Host&) { gradient_ = gradient; }
 
-// The old weights make room for the new ones.
+// Drops the old weights to make room for the new ones.
 Vec GradientPusher::Push(Host& host) {
   host.Drop(std::exchange(weights_, Vec{}));
   return gradient_;
@@ -80,7 +81,7 @@ void SteppingServer::Start(ReplicaRange range, Host& host) {
   state_ = host.NewOptimizerState(range);
 }
 
-// In the memory of the gradient.
+// Writes the new weights over the gradient.
 ServerRule::Moved SteppingServer::Apply(const Update& update, Vec weights, Host& host) {
   const double divisor = adaptive_ ? static_cast<double>(update.staleness + 1) : 1;
   const Term own{1.0, {weights, 0, range_.size}};
@@ -177,8 +178,8 @@ absl::StatusOr<std::vector<ReplicaRange>> Shards(const Spec& spec, Rank nodes, i
   return ps.shards.Shards(size);
 }
 
-// A worker's, or the largest server's, of which a synchronous one has a buffer for every worker's
-// gradient.
+// The memory of a worker or of the largest server, whichever is more. A synchronous server has a
+// buffer for every worker's gradient.
 absl::StatusOr<int64_t> Memory(const Spec& spec, const Topology& topology, int64_t size,
                                int state_vectors) {
   ASSIGN_OR_RETURN(const PsSpec ps, Parse(spec, topology.size()));
@@ -187,7 +188,7 @@ absl::StatusOr<int64_t> Memory(const Spec& spec, const Topology& topology, int64
                   (vectors + state_vectors) * ps.shards.LargestShard(size));
 }
 
-// Rounds of the synchronous ones alone can be compared by their time.
+// Only synchronous servers are advised: only their rounds can be compared by time.
 std::vector<std::string> Advised(Rank nodes) {
   std::vector<std::string> specs;
   for (const Rank servers : std::set<Rank>{1, nodes / 4, nodes / 2}) {

@@ -27,7 +27,7 @@
 namespace grapevine {
 namespace {
 
-// The default comes first, since it is chosen among graphs that are equal, as small ones may be.
+// The default graph comes first, so that it is chosen among equal ones; small graphs may be equal.
 std::vector<std::string> AdvisedGraphs(Rank nodes) {
   std::vector<std::string> graphs = AdvisedTopologies(nodes);
   std::stable_partition(graphs.begin(), graphs.end(),
@@ -121,9 +121,9 @@ struct Contender {
   double round_share = 1;  // rounds for as many gradients as there are nodes
 };
 
-// Enough for a steady state. Gossip: what slows one node reaches the next in a round,
-// so that a whole ring must have heard of it; schedules have periods of some tens at
-// most. Centralized rounds begin alike after the first. Drawn times need a mean.
+// Returns enough rounds for a steady state. With gossip, what slows one node reaches the next in a
+// round, so the warm-up must last until a whole ring has felt it; schedules have periods of some
+// tens of rounds at most. Centralized rounds are alike after the first. Random times need a mean.
 RoundTimingOptions Timing(const Candidate& candidate, const Config& config) {
   constexpr Round kMaxWarmUp = 256, kGossipRounds = 60, kCentralizedRounds = 6;
   const bool drawn =
@@ -141,7 +141,7 @@ absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config confi
                                         const AdviceRunOptions& options) {
   config.set_topology(candidate.topology);
   config.set_algorithm(candidate.algorithm);
-  config.set_on_failure("end");  // which changes no time
+  config.set_on_failure("end");  // changes no time
   config.clear_min_nodes();
   config.clear_max_restarts();
   config.clear_join();
@@ -159,7 +159,7 @@ absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config confi
 // How far the work has come. One thread calls it at a time.
 class ProgressReport {
  public:
-  // On so many clusters each of the contenders is to be timed.
+  // Each of the contenders is to be timed on `clusters` clusters.
   ProgressReport(const AdviceRunOptions& options, size_t contenders, int clusters)
       : options_(options),
         contenders_(static_cast<double>(contenders)),
@@ -170,8 +170,8 @@ class ProgressReport {
     --left_;
     Say(absl::StrCat(timed_, "/", contenders_, " candidates timed: ", candidate.name()));
   }
-  // All contenders on another cluster, which is one of those at which a search looks anyway, or one
-  // more.
+  // Called when all contenders are timed on another cluster. `planned`: it is one of those at which
+  // a search looks anyway, rather than one more.
   void OnCluster(std::string text, bool planned) {
     timed_ += contenders_;
     if (planned) left_ -= contenders_;
@@ -190,8 +190,8 @@ class ProgressReport {
   double left_;
 };
 
-// Seconds of every contender for as many gradients as there are nodes, on `cluster`. `on_timed`
-// is called after each.
+// Returns the seconds of every contender for as many gradients as there are nodes, on `cluster`.
+// Calls `on_timed` after each.
 absl::StatusOr<std::vector<double>> TimeAll(
     const std::vector<Contender>& contenders, const Config& cluster,
     const AdviceRunOptions& options,
@@ -236,7 +236,7 @@ absl::Status Mix(const Experiment& experiment, CandidateResult* result) {
   return absl::OkStatus();
 }
 
-// The best time of a centralized method over the best of gossip, on a cluster.
+// Returns the best time of a centralized method over the best of gossip, on a cluster.
 absl::StatusOr<double> Advantage(const std::vector<Contender>& contenders, const Config& cluster,
                                  const AdviceRunOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<double> seconds, TimeAll(contenders, cluster, options));
@@ -249,7 +249,7 @@ absl::StatusOr<double> Advantage(const std::vector<Contender>& contenders, const
   return centralized / gossip;
 }
 
-// The crossovers over what `place` sets, called `what` ("bandwidth").
+// Finds the crossovers over the quantity that `place` sets, called `what` ("bandwidth").
 absl::StatusOr<CrossoverSearch> Search(const std::vector<Contender>& contenders,
                                        const Config& config, const AdviceRunOptions& options,
                                        ProgressReport& progress, const char* what, double low,
@@ -262,7 +262,7 @@ absl::StatusOr<CrossoverSearch> Search(const std::vector<Contender>& contenders,
     const std::string text = place(value, &cluster);
     absl::StatusOr<double> advantage = Advantage(contenders, cluster, options);
     if (!advantage.ok()) return advantage;
-    const bool scanned = value > highest;  // else it is between two that were
+    const bool scanned = value > highest;  // else it is between two scanned values
     highest = std::max(highest, value);
     if (!scanned) ++planned;
     progress.OnCluster(absl::StrCat("crossovers: ", what, " ", text, " looked at, ", ++looked_at,
@@ -272,7 +272,7 @@ absl::StatusOr<CrossoverSearch> Search(const std::vector<Contender>& contenders,
   });
 }
 
-// Empty where they can be searched.
+// Returns why crossovers cannot be searched; empty where they can.
 std::string WhyNoCrossovers(const std::vector<Contender>& contenders, const Config& config) {
   const auto centralized = std::ranges::count_if(
       contenders, [](const Contender& contender) { return contender.candidate.centralized; });

@@ -26,7 +26,7 @@
 
 namespace grapevine {
 
-// A combination that may be recommended.
+// A combination of topology and algorithm that may be recommended.
 struct Candidate {
   std::string topology;  // any for a centralized method: it plays no part
   std::string algorithm;
@@ -35,21 +35,21 @@ struct Candidate {
   std::string name() const;  // "dpsgd on torus", "allreduce:tree"
 };
 
-// The candidates for n nodes: what each registered algorithm advises for n, gossip on each graph
-// that a registered topology advises (algorithm/algorithm_kind.h, topology/topology.h). Some
+// Returns the candidates for n nodes: what each registered algorithm advises for n, gossip on each
+// graph that a registered topology advises (algorithm/algorithm_kind.h, topology/topology.h). Some
 // do not exist for some n; building them says so.
 std::vector<Candidate> AdviceCandidates(Rank nodes);
 
 struct CandidateResult {
   Candidate candidate;
-  // For as many gradients as there are nodes: a method that uses some nodes as servers computes
-  // fewer in a round, and its rounds count for less.
+  // Seconds for as many gradients as there are nodes. A method that uses some nodes as servers
+  // computes fewer in a round, and its rounds count for less.
   double seconds = 0;
-  // Rounds after which averaging alone leaves a tenth of the nodes' disagreement, and the
-  // fraction of it that a round removes (1: all of it). Exact methods: 1 and 1.
+  // Rounds after which averaging alone leaves a tenth of the nodes' disagreement, and the fraction
+  // of the disagreement that a round removes (1: all of it). Exact methods have 1 and 1.
   double rounds_to_mix = 1;
   double gap = 1;
-  // Bytes: the most that the vectors of a node take (--window=1).
+  // The most bytes that the vectors of a node take (--window=1).
   int64_t memory = 0;
 };
 
@@ -59,8 +59,8 @@ inline constexpr double kTolerance = 0.05;
 struct Advice {
   // By ascending seconds, not empty; `chosen` and the others are indices into it.
   std::vector<CandidateResult> ranking;
-  // Among those that are as fast as the fastest, the one that mixes in the fewest rounds; among
-  // equals, the fastest.
+  // The candidate that mixes in the fewest rounds among those that are as fast as the fastest;
+  // among equals, the fastest.
   size_t chosen = 0;
   std::optional<size_t> best_gossip;
   std::optional<size_t> best_centralized;
@@ -71,7 +71,7 @@ Advice Advise(std::vector<CandidateResult> results);
 // Which side is faster by more than the tolerance (kTolerance).
 enum class Verdict { kGossip, kTie, kCentralized };
 
-// `advantage`: the centralized method's time over gossip's.
+// Returns the verdict for `advantage`, the centralized method's time over gossip's.
 Verdict VerdictOf(double advantage);
 
 struct Crossover {
@@ -101,16 +101,16 @@ struct RoundTimingOptions {
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-// Mean seconds per round, from when the last worker has completed the warm-up to when the last
-// one has completed the measured rounds. The experiment has a phantom model; of `cluster` only
-// the cluster's settings matter (network, bandwidth, latency ...).
+// Returns the mean seconds per round, from when the last worker has completed the warm-up to when
+// the last one has completed the measured rounds. The experiment must have a phantom model. Only
+// the cluster's settings of `cluster` matter (network, bandwidth, latency ...).
 absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
                                   const RoundTimingOptions& options);
 
 struct AdviceProgress {
   // What was just completed: "3/19 candidates timed: allreduce:tree".
   std::string text;
-  // How often a candidate was timed on a cluster, and how often one will be at least.
+  // How often a candidate was timed on a cluster, and how many times are left at least.
   double timed = 0;
   double left = 0;
 };
@@ -118,7 +118,7 @@ struct AdviceProgress {
 struct AdviceRunOptions {
   int threads = 1;
   const std::atomic<bool>* interrupted = nullptr;
-  // From one thread at a time.
+  // Called from one thread at a time.
   std::function<void(const AdviceProgress&)> on_progress;
 };
 
@@ -126,21 +126,21 @@ struct ClusterAdvice {
   Advice advice;
   // Candidates that the nodes cannot form, and why.
   std::vector<std::pair<Candidate, absl::Status>> left_out;
-  // Over bandwidth in bits a second, at the network's latency, and over latency in seconds, at
-  // its bandwidth. Absent if the network's file fixes them, or if a side has no candidate;
-  // `no_crossovers` says which.
+  // Crossovers over bandwidth in bits a second, at the network's latency, and over latency in
+  // seconds, at its bandwidth. Absent if the network's file fixes them, or if a side has no
+  // candidate; `no_crossovers` says which.
   std::optional<CrossoverSearch> bandwidth;
   std::optional<CrossoverSearch> latency;
   std::string no_crossovers;
 };
 
-// The ranges searched: bits a second, and seconds.
+// The ranges that are searched, in bits a second and in seconds.
 inline constexpr double kLowestBandwidth = 1e6, kHighestBandwidth = 1e11;
 inline constexpr double kLowestLatency = 1e-6, kHighestLatency = 1e-1;
 
-// `config` is resolved, with a phantom model and --compute; each candidate replaces its topology,
-// algorithm and rounds. Errors: kUsage and kInput for the network, the first candidate's if none
-// can be formed, kInterrupted.
+// Times and ranks all candidates. `config` is resolved, with a phantom model and --compute; each
+// candidate replaces its topology, algorithm and rounds. Errors: kUsage and kInput for the network,
+// the first candidate's if none can be formed, kInterrupted.
 absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRunOptions& options);
 
 }  // namespace grapevine

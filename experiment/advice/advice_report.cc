@@ -94,7 +94,7 @@ std::string Recommendation(const Advice& advice) {
   return text;
 }
 
-// What times do not show.
+// Returns what times do not show.
 std::string Caution(const Advice& advice, const AdviceBasis& basis) {
   if (basis.split.empty() || basis.split == "iid") return "";
   std::string text = absl::StrCat("  Caution: --split=", basis.split,
@@ -129,7 +129,7 @@ std::string Table(const ClusterAdvice& advice) {
   return text;
 }
 
-// Which part of the exchange is hidden by computation, by algorithm.
+// Returns, by algorithm, which part of the exchange is hidden by computation.
 std::string Overlaps() {
   std::string text;
   for (const AlgorithmKind* kind : Algorithms().All()) {
@@ -138,7 +138,8 @@ std::string Overlaps() {
   return text + "all others send when the whole gradient is there\n";
 }
 
-// Algorithms whose nodes wait for nobody: "adpsgd", "ps:async" where the kind has others, too.
+// Returns the algorithms whose nodes wait for no other: "adpsgd", or "ps:async" of a kind that has
+// others, too.
 std::string NotCompared() {
   std::vector<std::string> names;
   for (const AlgorithmKind* kind : Algorithms().All()) {
@@ -185,7 +186,7 @@ Json CandidateJson(const CandidateResult& result) {
   json["seconds_per_round"] = result.seconds;
   json["spectral_gap"] = result.gap;
   json["memory_bytes"] = result.memory;
-  // Never: a graph that is not connected.
+  // Infinite for a graph that is not connected.
   json["rounds_to_mix"] =
       std::isfinite(result.rounds_to_mix) ? Json(result.rounds_to_mix) : Json(nullptr);
   return json;

@@ -16,18 +16,18 @@ struct AdviceBasis {
   std::string model;  // as the user named it
   double replica_bytes = 0;
   std::string network;            // every default resolved
-  std::string compute;            // of one gradient
+  std::string compute;            // time of one gradient
   bool compute_measured = false;  // on this machine, rather than given
   std::string memory_bandwidth;   // "80Gbit"
   std::string straggler;
-  std::string split;  // of the data; empty if there are none
+  std::string split;  // split of the data; empty without data
 };
 
-// The recommendation, the candidates side by side, the crossovers, and what all of it is based
-// on.
+// Returns the recommendation, the candidates side by side, the crossovers, and what all of it is
+// based on.
 std::string AdviceText(const ClusterAdvice& advice, const AdviceBasis& basis);
 
-// One indented object (docs/simulator.md has its fields) and a line break.
+// Returns one indented object (docs/simulator.md has its fields) and a line break.
 std::string AdviceJson(const ClusterAdvice& advice, const AdviceBasis& basis);
 
 }  // namespace grapevine

@@ -30,7 +30,7 @@ class CandidateList {
       candidates_.push_back(*std::move(fitted));
     }
   }
-  // With Metropolis weights to begin with.
+  // Adds rounds with Metropolis weights to begin with.
   void AddUnweighted(Rounds rounds) {
     for (WeightedRound& round : rounds) SetMetropolis(loads_.nodes(), &round);
     Add(std::move(rounds));
@@ -42,7 +42,7 @@ class CandidateList {
   }
 
  private:
-  // Edges in any order, and weights, make a schedule.
+  // Identifies a schedule by its edges, in any order, and their weights.
   using Key = std::vector<std::set<std::tuple<Rank, Rank, double>>>;
   static Key KeyOf(const Rounds& rounds) {
     Key key;
@@ -79,7 +79,8 @@ void AddExactSchedules(const Group& nearness, CandidateList* list) {
   }
 }
 
-// All with all within each part; so many edges between every two parts, at nodes that have few.
+// Joins all nodes within each part, and every two parts by `edges_between` edges at nodes that have
+// few.
 WeightedRound JoinedParts(const Group& group, int edges_between) {
   WeightedRound round;
   for (const Group& part : group.parts) {
@@ -105,13 +106,13 @@ WeightedRound JoinedParts(const Group& group, int edges_between) {
   return round;
 }
 
-// Fixed graphs, and each with its dear edges used less often.
+// Adds a fixed graph, and schedules that use its dear edges less often.
 void AddSparse(const Group& nearness, const LinkLoads& loads, const WeightedRound& graph,
                CandidateList* list) {
   list->AddUnweighted({graph});
   const EdgeCost cost = [&](const WeightedEdge& edge) { return loads.Seconds(edge.a, edge.b); };
   list->AddUnweighted(Matchings(graph, cost));
-  double cheap = 0;  // within the parts
+  double cheap = 0;  // the dearest edge within a part
   for (const Group& part : nearness.parts) {
     for (const WeightedEdge& edge : graph) {
       const bool within = std::ranges::binary_search(part.members, edge.a) &&

@@ -15,8 +15,8 @@
 
 namespace grapevine {
 
-// The most promising first, by the estimate, which is at most `seconds`; all within the limits.
-// `families` are well placed.
+// Returns candidates within the limits, the most promising first, by the estimate. It is at most
+// `seconds` for each. The nodes of `families` must be well placed.
 std::vector<FittedSchedule> Candidates(const Group& nearness, const LinkLoads& loads,
                                        std::span<const std::shared_ptr<const Mixing>> families,
                                        const SearchLimits& limits, double seconds);

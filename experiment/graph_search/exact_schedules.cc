@@ -9,7 +9,7 @@ namespace {
 
 using Rounds = std::vector<WeightedRound>;
 
-// So many parts of about equal size, in the order of the members.
+// Splits members into at most `ways` parts of about equal size, in the order of the members.
 std::vector<Group> SplitEvenly(const std::vector<Rank>& members, int ways) {
   const auto size = static_cast<int>(members.size());
   const int parts = std::min(ways, size);
@@ -30,7 +30,7 @@ Group Joined(std::vector<Group> parts) {
   return group;
 }
 
-// A binary tree over them.
+// Joins parts into a binary tree.
 std::vector<Group> ByTwos(std::vector<Group> parts) {
   if (parts.size() <= 2) return parts;
   const auto middle = parts.begin() + static_cast<std::ptrdiff_t>(parts.size() + 1) / 2;
@@ -51,7 +51,7 @@ bool EqualInSize(const std::vector<Group>& parts) {
   });
 }
 
-// Counterparts of all parts average; the parts are equal in size.
+// Lets counterparts of all parts average. The parts must be equal in size.
 WeightedRound FullExchange(const std::vector<Group>& parts) {
   const double weight = 1.0 / static_cast<double>(parts.size());
   WeightedRound round;
@@ -66,16 +66,16 @@ WeightedRound FullExchange(const std::vector<Group>& parts) {
   return round;
 }
 
-// Hands out a round's weight between parts, over as few edges as there can be.
+// Hands out a round's weight between parts, over as few edges as possible.
 class WeightDealer {
  public:
-  // So much between two parts; a node gives 1 in all.
+  // Hands out `weight` between two parts. A node gives at most 1 in all.
   void Deal(const Group& from, const Group& to, double weight) {
     constexpr double kNothing = 1e-12;
     while (weight > kNothing) {
       const Rank a = Richest(from), b = Richest(to);
       const double share = std::min({weight, Left(a), Left(b)});
-      if (share <= kNothing) return;  // rounding's
+      if (share <= kNothing) return;  // only rounding is left
       given_[a] += share;
       given_[b] += share;
       weights_[std::minmax(a, b)] += share;
@@ -102,7 +102,7 @@ class WeightDealer {
   std::map<std::pair<Rank, Rank>, double> weights_;
 };
 
-// The parts, in each of which all have the same, get the same mean.
+// Lets parts agree on their mean. All nodes of a part must agree before.
 WeightedRound ThinExchange(const std::vector<Group>& parts, double all) {
   WeightDealer dealer;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -115,7 +115,7 @@ WeightedRound ThinExchange(const std::vector<Group>& parts, double all) {
   return dealer.Take();
 }
 
-// Schedules of different nodes, side by side.
+// Runs schedules of different nodes side by side.
 Rounds Together(const std::vector<Rounds>& schedules) {
   Rounds together;
   for (const Rounds& rounds : schedules) {
@@ -128,8 +128,8 @@ Rounds Together(const std::vector<Rounds>& schedules) {
 }
 
 struct Exact {
-  Rounds rounds;     // which come once
-  Rounds once_more;  // and these at the end
+  Rounds rounds;     // rounds that come once
+  Rounds once_more;  // rounds that come again at the end
 };
 
 Exact ExactOf(const Group& group, const ExactStyle& style) {

@@ -37,7 +37,8 @@ double SecondsAt(const std::vector<Messages>& rounds, std::span<const Rank> plac
   return seconds;
 }
 
-// Exchanges pairs until none makes it shorter, or for kPasses over all of them.
+// Exchanges pairs until none makes the estimate shorter, or for kPasses over all of them. Returns
+// the estimate.
 double Improve(const std::vector<Messages>& rounds, const LinkLoads& loads,
                std::vector<Rank>* places) {
   constexpr int kPasses = 4;

@@ -1,4 +1,4 @@
-// The graphs that everybody takes, and on which hosts their nodes are best placed.
+// The usual graphs, and the hosts on which their nodes are best placed.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_EXPERIMENT_GRAPH_SEARCH_FAMILIES_H_
@@ -17,19 +17,21 @@
 
 namespace grapevine {
 
-// With Metropolis weights: those that registered topologies advise (topology/topology.h), repeat
-// themselves and exist for n nodes.
+// Returns the graphs that registered topologies advise (topology/topology.h), that repeat
+// themselves and that exist for n nodes; with Metropolis weights.
 std::vector<std::shared_ptr<const Mixing>> Families(Rank n, uint64_t seed);
 
-// The rank at which each node of the graph is best, from its own and from that which has near nodes
-// next to each other, by exchanging two as long as that makes the estimate of a period shorter.
+// Returns the rank at which each node of the graph is best. Starts from the graph's own order and
+// from the one that has near nodes next to each other, and exchanges two nodes as long as that
+// makes the estimate of a period shorter.
 std::vector<Rank> BestPlaces(const Topology& topology, const Group& nearness,
                              const LinkLoads& loads);
 
-// The same weights where node i of the graph is rank places[i]. The name tells of both.
+// Returns the weights of `mixing` where node i of the graph is rank places[i]. The name tells of
+// both the graph and the places.
 std::shared_ptr<const Mixing> Placed(const Mixing& mixing, std::span<const Rank> places);
 
-// Symmetric weights as edges.
+// Returns symmetric weights as edges.
 std::vector<WeightedRound> WeightedRoundsOf(const Mixing& mixing);
 
 }  // namespace grapevine

@@ -24,8 +24,8 @@
 namespace grapevine {
 namespace {
 
-// Communication alone is timed, on graphs that the search gives; what else a configuration may ask
-// of a run is none of its business.
+// Returns the configuration that is timed: communication alone, on graphs that the search gives.
+// Drops what else a configuration may ask of a run.
 Config TimedConfig(Config config) {
   for (const char* name :
        {"topology", "mixing", "algorithm", "epochs", "chaos", "min_nodes", "max_restarts", "join",
@@ -115,9 +115,9 @@ class GraphSearch {
   }
 
  private:
-  // Of what is simulated, about half are candidates, and the others improve the best of them.
+  // About half of the simulations are of candidates. The others improve this many of the best.
   static constexpr int kElites = 4;
-  // So many times the best time of a family may be improved to less.
+  // A candidate that takes up to this many times the best time of a family may be improved to less.
   static constexpr double kPromising = 3;
 
   bool Exhausted() const { return judge_.simulations() >= limits_.simulations; }
@@ -150,7 +150,7 @@ class GraphSearch {
     options_.on_progress(text, better);
   }
 
-  // The best few of them.
+  // Returns the best few candidates.
   absl::StatusOr<std::vector<SearchedGraph>> TryCandidates(
       const std::vector<std::shared_ptr<const Mixing>>& placed) {
     std::vector<SearchedGraph> tried;

@@ -72,7 +72,7 @@ Json GraphJson(const JudgedGraph& judged) {
   return json;
 }
 
-// [from, to, weight] of every message, round by round.
+// Returns [from, to, weight] of every message, round by round.
 Json RoundsJson(const Mixing& mixing) {
   Json rounds = Json::array();
   MixingRow row;

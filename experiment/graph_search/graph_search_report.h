@@ -10,19 +10,19 @@
 
 namespace grapevine {
 
-// What a search was asked for, as far as its result does not say it.
+// What a search was asked for, beyond what its result says.
 struct GraphSearchBasis {
   int nodes = 2;
   std::string model;    // as the user named it
-  std::string compute;  // of one gradient
+  std::string compute;  // time of one gradient
   int degree = 0;       // 0: any
   bool fixed = false;
 };
 
-// The graph found, the families beside it, and what all of it is based on.
+// Returns the graph found, the families beside it, and what all of it is based on.
 std::string GraphSearchText(const GraphSearchResult& result, const GraphSearchBasis& basis);
 
-// One indented object (docs/topologies.md has its fields) and a line break.
+// Returns one indented object (docs/topologies.md has its fields) and a line break.
 std::string GraphSearchJson(const GraphSearchResult& result, const GraphSearchBasis& basis);
 
 }  // namespace grapevine

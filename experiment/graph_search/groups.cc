@@ -12,7 +12,7 @@ using Cost = std::function<double(Rank, Rank)>;
 
 double Between(const Cost& cost, Rank a, Rank b) { return std::max(cost(a, b), cost(b, a)); }
 
-// The costs below the largest gaps, descending.
+// Returns the costs below the largest gaps, descending.
 std::vector<double> Thresholds(Rank n, const Cost& cost) {
   std::vector<double> costs;
   for (Rank a = 0; a < n; ++a) {
@@ -33,7 +33,8 @@ std::vector<double> Thresholds(Rank n, const Cost& cost) {
   return thresholds;
 }
 
-// The members that messages of at most this cost join, by their first ones.
+// Returns sets of members that are joined by messages of at most this cost, in the order of their
+// first members.
 std::vector<std::vector<Rank>> Joined(const std::vector<Rank>& members, const Cost& cost,
                                       double threshold) {
   std::vector<std::vector<Rank>> joined;

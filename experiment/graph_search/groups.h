@@ -12,24 +12,26 @@
 
 namespace grapevine {
 
-// Ranks with nothing between them, or parts that are each nearer to themselves than to the others.
+// A group of ranks with nothing between them, or of parts that are each nearer to themselves than
+// to the others.
 struct Group {
   std::vector<Rank> members;  // ascending
-  std::vector<Group> parts;   // none, or at least two, by their first members
+  std::vector<Group> parts;   // none, or at least two, in the order of their first members
 };
 
-// Ranks 0 to n - 1. Where the costs of messages differ by a factor (kApart) somewhere, the ranks
-// that messages below it join are a part: at the largest such gaps, at most kLevels of them.
+// Groups ranks 0 to n - 1. Where the costs of messages, in ascending order, rise by more than a
+// factor (kApart), the ranks joined by messages below that gap form a part. Only the largest gaps
+// count, at most kLevels of them.
 Group GroupByNearness(Rank n, const std::function<double(Rank, Rank)>& cost);
 
 inline constexpr double kApart = 1.5;
 inline constexpr int kLevels = 3;
 
-// Without its parts, or without those of its parts.
+// Return the group without its parts, and the group whose parts have no parts of their own.
 Group Flat(const Group& group);
 Group TopLevel(const Group& group);
 
-// Its members, those of a part next to each other.
+// Returns the members of a group, those of a part next to each other.
 std::vector<Rank> MembersByPart(const Group& group);
 
 }  // namespace grapevine

@@ -19,41 +19,43 @@
 
 namespace grapevine {
 
-// Consensus is reached when this share of the nodes' disagreement is left, whatever it was.
+// Consensus is reached when this share of the nodes' disagreement is left, whatever the
+// disagreement was.
 inline constexpr double kConsensus = 1e-3;
 
 struct JudgedGraph {
   std::shared_ptr<const Mixing> mixing;
   Rank degree = 0;   // the most replicas that a node sends in a round
-  Round rounds = 0;  // to consensus
-  double seconds =
-      0;  // of these rounds, from the beginning; `grapevine sim --rounds` says the same
-  // What a round leaves of the disagreement in the long run (topology/spectrum). Of results only.
+  Round rounds = 0;  // rounds to consensus
+  // Time of these rounds, from the beginning, as `grapevine sim --rounds` gives it.
+  double seconds = 0;
+  // What a round leaves of the disagreement in the long run (topology/spectrum). Set only in
+  // results.
   double shrink = 0;
 
   double seconds_per_round() const { return seconds / static_cast<double>(rounds); }
 };
 
-// The most replicas that a node sends in a round of a period.
+// Returns the most replicas that a node sends in a round of a period.
 Rank MostSent(const Topology& topology);
 
 class Judge {
  public:
-  // `config` is resolved, of the phantom model and algorithm that are timed; `cluster` is made from
-  // it and outlives this, as `interrupted` does unless it is null.
+  // `config` is resolved, with the phantom model and the algorithm that are timed. `cluster` is
+  // made from it, and must outlive this, as must `interrupted` unless it is null.
   Judge(Config config, const SimulatedCluster* cluster, const std::atomic<bool>* interrupted)
       : config_(std::move(config)), cluster_(cluster), interrupted_(interrupted) {}
 
-  // Simulates the rounds to consensus; of more than kSimulated rounds those, of which the second
-  // half says the time of the others. None if there is no consensus within `most` rounds.
-  // kInterrupted; any other error is a bug.
+  // Simulates the rounds to consensus. If these are more than kSimulated, only kSimulated rounds
+  // are simulated, and the second half of them gives the time of the others. Returns none if there
+  // is no consensus within `most` rounds. Errors are kInterrupted; any other is a bug.
   absl::StatusOr<std::optional<JudgedGraph>> Time(std::shared_ptr<const Mixing> mixing,
                                                   Round most = kMost);
 
   static constexpr Round kSimulated = 512;
   static constexpr Round kMost = 100'000;
 
-  // Simulations until now.
+  // Returns the number of simulations until now.
   int64_t simulations() const { return simulations_; }
 
  private:

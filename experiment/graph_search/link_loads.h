@@ -1,5 +1,5 @@
 // What the links of a simulated network make of the messages of a round: an estimate that guides
-// the search for graphs. What counts is the simulator's time (judge.h).
+// the search for graphs. The simulator's time decides (judge.h).
 //
 // Thread-safety: immutable, safe from any thread.
 #ifndef GRAPEVINE_EXPERIMENT_GRAPH_SEARCH_LINK_LOADS_H_
@@ -18,16 +18,16 @@ namespace grapevine {
 
 class LinkLoads {
  public:
-  // Of replicas of so many bytes, between the ranks as `cluster` places them.
+  // For replicas of `bytes` bytes, between the ranks as `cluster` places them.
   LinkLoads(const SimulatedCluster& cluster, int64_t bytes);
 
   Rank nodes() const { return nodes_; }
-  // One message alone.
+  // Returns the seconds of one message alone.
   double Seconds(Rank from, Rank to) const;
-  // Messages at once, each from `from` to `to`: what the fullest link needs for its bytes, and the
-  // longest latency.
+  // Returns the seconds of messages that are sent at once, each from `from` to `to`: what the
+  // fullest link needs for its bytes, and the longest latency.
   double Seconds(std::span<const Edge> messages) const;
-  // Of a round and of all rounds, one after the other.
+  // Return the seconds of a round, and of all rounds one after the other.
   double Seconds(const WeightedRound& round) const;
   double Seconds(std::span<const WeightedRound> rounds) const;
 
@@ -39,11 +39,11 @@ class LinkLoads {
   const Way& Between(Rank from, Rank to) const { return ways_[from * nodes_ + to]; }
 
   const Rank nodes_;
-  std::vector<double> seconds_;  // of a replica, by link
+  std::vector<double> seconds_;  // seconds of a replica, by link
   std::vector<Way> ways_;        // by sender and receiver
 };
 
-// One message each way of every edge.
+// Returns one message each way for every edge.
 std::vector<Edge> MessagesOf(const WeightedRound& round);
 
 }  // namespace grapevine

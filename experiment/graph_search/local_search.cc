@@ -18,11 +18,11 @@ using Rounds = std::vector<WeightedRound>;
 
 // Longer products tell little more of a graph, and take longer.
 constexpr Round kLongestHorizon = 32;
-// A graph that needs more is none for a network.
+// A graph that needs more rounds is of no use on a network.
 constexpr Round kMostRounds = 2000;
 
-// Of FitWeights, of which a step makes three products of matrices a round. No steps where a few
-// over a period are more work.
+// Returns the options for FitWeights within `work`. A step makes three products of matrices a
+// round. No steps are made if a few over a period are more work.
 WeightFit FitWithin(double work, Rank n, Round period, Round horizon) {
   constexpr int kFew = 4, kMany = 60;
   const double round = 6.0 * n * n * n;
@@ -39,7 +39,7 @@ std::string NameOf(const Rounds& rounds) {
   return absl::StrCat("graph of ", rounds.front().size(), " edges");
 }
 
-// A message for so little weight is not worth its time.
+// Drops edges whose weight is too little to be worth a message.
 void DropIdleEdges(Rounds* rounds) {
   constexpr double kIdle = 1e-3;
   for (WeightedRound& round : *rounds) {
@@ -70,13 +70,13 @@ std::optional<FittedSchedule> Weighed(Rounds rounds, const LinkLoads& loads,
   return FittedSchedule{std::move(rounds), std::move(mixing), *needed, estimate};
 }
 
-// The most promising of a few changes, if any is of use.
+// Returns the most promising of a few changes, if any is of use.
 std::optional<FittedSchedule> BestChange(const SearchedGraph& graph, const LinkLoads& loads,
                                          const SearchLimits& limits, KeyedRandom* random) {
   constexpr int kChanges = 16;
-  constexpr int kMutations = 3;   // at most, of each
-  constexpr double kWork = 1e7;   // likewise
-  constexpr double kSlack = 1.2;  // by which the estimate may be too long
+  constexpr int kMutations = 3;   // the most mutations of a change
+  constexpr double kWork = 1e7;   // bounds the search for weights of a change
+  constexpr double kSlack = 1.2;  // factor by which the estimate may be too long
   std::optional<FittedSchedule> best;
   for (int i = 0; i < kChanges; ++i) {
     Rounds changed = graph.rounds;
@@ -96,7 +96,7 @@ std::optional<FittedSchedule> Fitted(Rounds rounds, const LinkLoads& loads,
                                      const SearchLimits& limits, double seconds, double work) {
   for (WeightedRound& round : rounds) MakeFeasible(loads.nodes(), &round);
   std::optional<FittedSchedule> best = Weighed(rounds, loads, limits, seconds);
-  // One round less may do.
+  // Fits for one round less, which may be enough.
   const WeightFit fit = FitWithin(work, loads.nodes(), static_cast<Round>(rounds.size()),
                                   best ? best->to_consensus - 1 : kLongestHorizon);
   if (fit.steps == 0) return best;
@@ -112,7 +112,7 @@ absl::Status ImproveAll(const LinkLoads& loads, const SearchLimits& limits, Judg
                         const std::function<void(const JudgedGraph&)>& on_judged) {
   if (graphs->empty()) return absl::OkStatus();
   KeyedRandom random(limits.seed, Purpose::kGraphSearch);
-  // Turns without a change of use count, too, so that there is an end.
+  // Turns without a useful change count, too, so that the search ends.
   const int64_t turns = limits.simulations - judge->simulations();
   for (int64_t turn = 0; turn < turns && judge->simulations() < limits.simulations; ++turn) {
     SearchedGraph& graph = (*graphs)[turn % graphs->size()];

@@ -1,6 +1,6 @@
 // Schedules that use a graph's expensive edges less often than its cheap ones, in the manner of
-// MATCHA (Wang et al. 2019, arXiv:1905.09435): there matchings of the graph are drawn with
-// frequencies, here they come in turn.
+// MATCHA (Wang et al. 2019, arXiv:1905.09435). MATCHA draws matchings of the graph at random, with
+// frequencies; here they come in turn.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_EXPERIMENT_GRAPH_SEARCH_MATCHING_SCHEDULES_H_
@@ -16,15 +16,16 @@ namespace grapevine {
 
 using EdgeCost = std::function<double(const WeightedEdge&)>;
 
-// The graph's edges, each in one of as few sets without common nodes as a greedy search finds, of
-// edges that cost about the same.
+// Divides the graph's edges into sets without common nodes, as few as a greedy search finds. The
+// edges of a set cost about the same.
 std::vector<WeightedRound> Matchings(const WeightedRound& graph, const EdgeCost& cost);
 
-// Of a graph some edges of which cost more than `cheap`:
-// all edges in the first of `every` rounds, the cheap ones in the others;
+// Returns a schedule for a graph in which some edges cost more than `cheap`: all edges in the first
+// of `every` rounds, the cheap ones in the others.
 std::vector<WeightedRound> DearEdgesSometimes(const WeightedRound& graph, const EdgeCost& cost,
                                               double cheap, int every);
-// its dear matchings in turn, and before each so many rounds of the cheap edges.
+// Returns a schedule for a graph in which some edges cost more than `cheap`: matchings of these
+// edges in turn, and before each `rounds_between` rounds of the cheap edges.
 std::vector<WeightedRound> DearMatchingsInTurn(const WeightedRound& graph, const EdgeCost& cost,
                                                double cheap, int rounds_between);
 

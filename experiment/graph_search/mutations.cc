@@ -8,7 +8,7 @@ namespace {
 
 using Rounds = std::vector<WeightedRound>;
 
-// What a new edge begins with.
+// The weight with which a new edge begins.
 constexpr double kNewWeight = 0.25;
 
 void Add(Rank a, Rank b, double weight, WeightedRound* round) {

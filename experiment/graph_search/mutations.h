@@ -12,9 +12,9 @@
 
 namespace grapevine {
 
-// One of: an edge is added, dropped or has another end; and, unless `fixed`, a round is dropped,
-// comes once more or has another place. Weights are still to be fitted; edges may no longer join
-// all nodes. n is at least 2.
+// Returns the rounds with one change: an edge is added, dropped or gets another end, or, unless
+// `fixed`, a round is dropped, comes once more or changes places with another. The weights are
+// still to be fitted, and the edges may no longer join all nodes. n must be at least 2.
 std::vector<WeightedRound> Mutated(Rank n, std::vector<WeightedRound> rounds, bool fixed,
                                    KeyedRandom* random);
 

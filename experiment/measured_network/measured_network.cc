@@ -19,11 +19,11 @@
 namespace grapevine {
 namespace {
 
-// Where what a host sends leaves it, and what it receives comes in.
+// Names of the points where a host's messages leave it, and where those for it come in.
 std::string OutOf(const std::string& host) { return absl::StrCat(host, ":out"); }
 std::string Into(const std::string& host) { return absl::StrCat(host, ":in"); }
 
-// What a few seconds warrant.
+// Format values with the three digits that a measurement of a few seconds warrants.
 std::string RateText(double bits) {
   return FormatBandwidth(std::max<int64_t>(1, ThreeDigits(std::llround(bits))));
 }
@@ -42,8 +42,8 @@ void AddLink(PlatformFile* file, const std::string& a, const std::string& b, dou
   link.set_duplex(PlatformFile::ONE_WAY);
 }
 
-// All that a host sent at once, or received; and no less than along its fastest edge alone. None
-// where there is no edge.
+// Returns the rate of all that a host sent, or received, at once, but no less than that of its
+// fastest edge alone. None if the host has no edge.
 std::optional<double> Interface(const MeasuredNetwork& network, size_t host,
                                 size_t MeasuredEdge::*end) {
   double fastest = 0, all = 0;
@@ -56,7 +56,8 @@ std::optional<double> Interface(const MeasuredNetwork& network, size_t host,
   return std::max(fastest, all);
 }
 
-// That of the slowest host; what the simulator takes without one.
+// Sets the loopback rate to that of the slowest host. If none was measured, the simulator's default
+// holds.
 void SetLoopback(const MeasuredNetwork& network, PlatformFile* file) {
   std::optional<double> slowest;
   for (const MeasuredEdge& edge : network.edges) {
@@ -65,7 +66,7 @@ void SetLoopback(const MeasuredNetwork& network, PlatformFile* file) {
   if (slowest) file->set_loopback(RateText(*slowest));
 }
 
-// As the simulator will see it.
+// Checks that the hosts are connected, as the simulator will see the network.
 absl::Status CheckConnected(const PlatformFile& file) {
   PlatformBuilder builder;
   for (const PlatformFile::Host& host : file.host()) {

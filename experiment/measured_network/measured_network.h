@@ -1,6 +1,6 @@
-// A network that was measured, as a file for the simulator (sim/platform/platform.proto).
+// Writes a network that was measured as a file for the simulator (sim/platform/platform.proto).
 //
-// A host's interface carries all that the host sends, or receives, at once; an edge carries what it
+// A host's interface carries all that the host sends, or receives, at once. An edge carries what it
 // carries alone, and takes its latency. So a message takes three links: out of its host, along the
 // edge, into the other host.
 //
@@ -18,7 +18,7 @@
 
 namespace grapevine {
 
-// From one host to another, or to itself. Rates are goodput, bits a second.
+// A connection from one host to another, or to itself. Rates are goodput, bits a second.
 struct MeasuredEdge {
   size_t from = 0, to = 0;
   double alone = 0;                    // while nothing else is sent
@@ -31,8 +31,8 @@ struct MeasuredNetwork {
   std::vector<MeasuredEdge> edges;
 };
 
-// The text of the file, which begins with `comment`, a line. kRendezvous where two hosts are not
-// connected in both directions by the edges.
+// Returns the text of the file, which begins with `comment`, a line. Returns kRendezvous if the
+// edges do not connect two hosts in both directions.
 absl::StatusOr<std::string> NetworkFileText(const MeasuredNetwork& network,
                                             const std::string& comment);
 

@@ -12,9 +12,10 @@
 
 namespace grapevine {
 
-// Numbers for a model that learns, none for a phantom. All nodes compute their gradients on one
-// network's memory. The experiment and the run's course outlive the store.
-// `initial`: with which all begin, if it has elements; else with the experiment's replica.
+// Makes vectors with elements for a model that learns, without elements for a phantom. All nodes
+// compute their gradients on one network's memory. The experiment and the run's course must outlive
+// the store. If `initial` has elements, all nodes begin with it; else with the experiment's
+// replica.
 absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment,
                                                              const RunCourse* course,
                                                              const SharedVector& initial = {});

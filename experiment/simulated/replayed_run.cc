@@ -16,8 +16,8 @@
 namespace grapevine {
 namespace {
 
-// The events of a run whose recordings break off have been taken as far as there are causes for
-// them, without a contradiction; but there is nothing to compare.
+// Returns an error if a recording breaks off. Then the events have been taken as far as they have
+// causes, without a contradiction, but there is nothing to compare.
 absl::Status CheckWhole(std::span<const RecordedNode> recordings, const Replay& replay) {
   int64_t recorded = 0;
   const RecordedNode* broken = nullptr;

@@ -18,9 +18,9 @@ struct ReplayedRun {
   int64_t events = 0;
 };
 
-// `recordings` are those of all nodes, by rank. OK if every node that ended with a model ends with
-// the same bits. Errors: kInput for a recording that breaks off, or is not of a run that this
-// program could do; kOther, with the first rank, where a replica ends in other bits.
+// Replays `recordings`, those of all nodes, by rank. Returns OK if every node that ended with a
+// model ends with the same bits. Errors: kInput for a recording that breaks off, or is not of a run
+// that this program could do; kOther, with the first rank, where a replica ends in other bits.
 absl::StatusOr<ReplayedRun> ReplayRun(std::span<const RecordedNode> recordings);
 
 }  // namespace grapevine

@@ -15,10 +15,10 @@
 
 namespace grapevine {
 
-// The time from the beginning until the last worker has completed each of the first `rounds`
-// rounds; element 0 is before any, and 0. What `grapevine sim --rounds=R` calls the simulated time
-// of R rounds is element R. The experiment has a phantom model. kInterrupted once `interrupted` is
-// set, unless it is null.
+// Returns the time from the beginning until the last worker has completed each of the first
+// `rounds` rounds. Element 0 is 0; element R is what `grapevine sim --rounds=R` calls the simulated
+// time of R rounds. The experiment must have a phantom model. Returns kInterrupted once
+// `interrupted` is set, unless it is null.
 absl::StatusOr<std::vector<Nanoseconds>> RoundTimes(const Experiment& experiment,
                                                     const SimulatedCluster& cluster, Round rounds,
                                                     const std::atomic<bool>* interrupted);

@@ -15,9 +15,10 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kRestartDelay = std::chrono::seconds(1);  // LaunchPlanOptions'
+// The restart delay of LaunchPlanOptions.
+constexpr nanoseconds kRestartDelay = std::chrono::seconds(1);
 
-// Gradients that are held up.
+// The times of gradients that faults hold up.
 class HeldUpTimes final : public ComputeTime {
  public:
   HeldUpTimes(std::unique_ptr<const ComputeTime> compute, const FaultTimeline* faults)
@@ -38,7 +39,7 @@ class HeldUpTimes final : public ComputeTime {
   const FaultTimeline* const faults_;
 };
 
-// What real nodes say.
+// Returns the error of real nodes; OK if the fault does not end the run.
 absl::Status VerdictOn(const Fault& fault, nanoseconds timeout) {
   const std::string cause = absl::StrCat(" (--chaos=", FaultText(fault), ")");
   const auto lost = [&cause](const std::string& what) {
@@ -65,12 +66,13 @@ absl::Status VerdictOn(const Fault& fault, nanoseconds timeout) {
   return absl::OkStatus();
 }
 
-// Each of the nodes that it parts begins it at its own end, when it comes to the round.
+// Returns whether each of the nodes that a fault parts begins it at its own end, when the node
+// comes to the round.
 bool HasEnds(const Fault& fault) {
   return fault.kind == FaultKind::kCut || fault.kind == FaultKind::kPartition;
 }
 
-// How long it takes until the others know of the loss.
+// Returns how long it takes until the others know of a loss.
 nanoseconds Detection(const Fault& fault, nanoseconds timeout) {
   const bool told = fault.kind == FaultKind::kKill || fault.kind == FaultKind::kCorrupt;
   return told ? nanoseconds(0) : timeout;
@@ -199,7 +201,8 @@ absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round rou
   RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
   if (IsOfAnIdleEdge(fault)) return absl::OkStatus();
   const std::vector<Rank> lost = shrinks_ ? LostBy(fault) : std::vector<Rank>();
-  // A server's part of the model is nowhere else; nor are the steps that real nodes tell rank 0.
+  // A server's part of the model is nowhere else, and neither are the steps that real nodes tell
+  // rank 0.
   const bool ends = std::ranges::any_of(
       lost, [this](Rank rank) { return rank >= workers_ || (rank == 0 && needs_rank_zero_); });
   if (lost.empty() || ends) return VerdictOn(fault, TimeoutOf(fault));
@@ -219,7 +222,7 @@ void SimulatedChaos::Lose(Rank rank, const Fault& fault, Nanoseconds now) {
   returns_.erase(rank);
 }
 
-// Whoever comes back to where nothing passes is lost again.
+// A node that comes back to where nothing passes is lost again.
 absl::Status SimulatedChaos::OnReturn(Rank rank, Round, Nanoseconds now) {
   for (const auto& [fault, until] : lasting_) {
     if (IsOfAnIdleEdge(*fault)) continue;
@@ -231,7 +234,7 @@ absl::Status SimulatedChaos::OnReturn(Rank rank, Round, Nanoseconds now) {
   return absl::OkStatus();
 }
 
-// One that has come back and could not come in tries again, as `train` has it try.
+// A node that came back and could not join tries again, as under `train`.
 absl::Status SimulatedChaos::OnDeath(Rank rank, Nanoseconds now) {
   if (killed_.erase(rank) > 0) return absl::OkStatus();
   const auto returns = returns_.find(rank);
@@ -254,7 +257,7 @@ bool SimulatedChaos::IsOfAnIdleEdge(const Fault& fault) const {
 
 absl::Status SimulatedChaos::Verdict(const absl::Status& how) {
   if (how.ok()) return how;
-  // Due by the time at which everything stood still, if by any.
+  // Takes all faults with a time, as everything may stand still because of one of them.
   for (const auto& begun : timeline_.TakeDue(FaultTimeline::kNever - nanoseconds(1))) {
     const absl::Status verdict = VerdictOn(*begun.fault, TimeoutOf(*begun.fault));
     if (!verdict.ok() && FailureOf(how) == Failure::kOther) return verdict;

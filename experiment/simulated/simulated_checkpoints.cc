@@ -29,7 +29,7 @@ void SimulatedCheckpoints::OnLost(Rank rank, const Lost& event) {
 }
 
 absl::Status SimulatedCheckpoints::OnCut(const CutTimes& cut, Vec model) {
-  if (parts_.simulation->stopped()) return absl::OkStatus();  // nobody goes on from here
+  if (parts_.simulation->stopped()) return absl::OkStatus();  // no run continues from here
   if (!parts_.experiment->has_rounds()) {
     Renew(cut);
   } else if (Saves(cut)) {
@@ -75,7 +75,7 @@ bool SimulatedCheckpoints::Saves(const CutTimes& cut) {
 
 void SimulatedCheckpoints::Decide(const CutTimes& cut) {
   furthest_ = cut.completed;
-  if (cut.completed >= parts_.experiment->rounds()) return;  // there is no going on from there
+  if (cut.completed >= parts_.experiment->rounds()) return;  // a run cannot continue from its end
   const std::optional<std::chrono::nanoseconds>& time = parts_.every.time;
   if (time && cut.now - last_ >= time->count()) {
     last_ = cut.now;
@@ -123,7 +123,7 @@ absl::Status SimulatedCheckpoints::Save(const CutTimes& cut, Vec model, Open* op
   CheckpointPart& part = open->parts[cut.rank];
   if (cut.completed != cut.round) part.set_steps(cut.completed);
   part.set_bytes_sent(parts_.bytes_sent(cut.rank));
-  // What has come in a step that was given up is for no other.
+  // What a node has received in a step that was given up belongs to no other step.
   const Round received = cut.completed + (parts_.experiment->has_rounds() ? 0 : 1);
   part.set_bytes_received(parts_.bytes_received(cut.rank, received));
   return absl::OkStatus();

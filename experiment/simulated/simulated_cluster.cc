@@ -46,7 +46,7 @@ NetworkRequest Request(const Config& config) {
   return request;
 }
 
-// Puts the flag in front of what is wrong with its value, which the error begins with.
+// Puts the flag in front of an error that begins with the flag's value.
 absl::Status NamingFlagOf(const NetworkRequest& request, const absl::Status& status) {
   const std::pair<std::string_view, std::string> values[] = {{"--network", request.network},
                                                              {"--network-model", request.model},
@@ -59,14 +59,14 @@ absl::Status NamingFlagOf(const NetworkRequest& request, const absl::Status& sta
   return status;
 }
 
-// The rate of a single message between any two hosts, bytes per nanosecond.
+// Returns the rate of a single message between any two hosts, in bytes per nanosecond.
 double NarrowestLink(const Platform& platform) {
   double narrowest = platform.loopback();
   for (const Link& link : platform.links()) narrowest = std::min(narrowest, link.capacity);
   return narrowest;
 }
 
-// Packets have windows of their own; what else could happen to their bytes is not theirs.
+// Refuses effects that packets model themselves: they have windows and losses of their own.
 absl::Status CheckEffects(const Config& config, const NetworkPlan& plan) {
   const char* const flag = config.loss() > 0     ? "--loss"
                            : config.slow_start() ? "--slow-start"

@@ -19,15 +19,15 @@
 
 namespace grapevine {
 
-// Immutable once made; outlives the simulations on it.
+// Immutable once made. Must outlive the simulations on it.
 class SimulatedCluster {
  public:
   // Errors are kUsage or kInput and name the flag or the file.
   static absl::StatusOr<std::unique_ptr<SimulatedCluster>> Make(const Config& config);
 
-  // For the simulation of an experiment.
+  // Returns the options for the simulation of an experiment.
   SimulationOptions options(const Experiment& experiment) const;
-  // Null when links only carry bytes.
+  // Returns null when links only carry bytes.
   const MessageEffects* effects() const { return effects_.get(); }
   const NetworkPlan& network() const { return *plan_; }
 
@@ -39,13 +39,13 @@ class SimulatedCluster {
   std::optional<NetworkPlan> plan_;
 };
 
-// The median of a few gradients of rank 0 on one thread of this machine, rounded to three digits.
-// Only for a problem that learns.
+// Returns the median of a few gradients of rank 0 on one thread of this machine, rounded to three
+// digits. Only for a problem that learns.
 absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment);
 
-// The memory bandwidth, as a value of --memory-bandwidth, that was measured together with
-// --compute: mixing takes that time unless it is given. Absent if --compute is no profile that
-// has it. Errors as ProfiledDevice's (run/timing/compute_profile.h).
+// Returns the memory bandwidth that was measured together with --compute, as a value of
+// --memory-bandwidth. Mixing runs at this bandwidth unless one is given. Absent if --compute is no
+// profile that has it. Errors are those of ProfiledDevice (run/timing/compute_profile.h).
 absl::StatusOr<std::optional<std::string>> MeasuredMemoryBandwidth(const Config& config);
 
 }  // namespace grapevine

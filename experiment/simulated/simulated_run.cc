@@ -45,7 +45,8 @@ absl::Status SimulatedNodeMetrics::Resume(const std::string& run, Rank rank, Rou
                                           Nanoseconds time, int64_t bytes_received) {
   Node& node = nodes_[rank];
   node.last_line = time;
-  node.bytes_received.Add(-1, bytes_received);  // before all rounds, whichever is its next
+  // Counted before all rounds, whichever is the node's next.
+  node.bytes_received.Add(-1, bytes_received);
   ASSIGN_OR_RETURN(const std::vector<std::string> lines,
                    KeepLinesUntil(MetricsPath(NodeDirectory(run, rank)), round));
   for (const std::string& line : lines) node.lines += line + "\n";
@@ -96,13 +97,14 @@ absl::Status SimulatedNodeMetrics::Write(const std::string& run) const {
 
 namespace {
 
-// In each direction, if all hosts have the same and nothing else limits; else 0.
+// Returns the bandwidth in each direction if all hosts have equal interfaces and nothing else
+// limits; else 0.
 double InterfaceBandwidth(const NetworkPlan& network) {
   const std::optional<HostInterfaces> interfaces = network.platform().interfaces();
   return interfaces ? interfaces->bandwidth : 0;
 }
 
-// The states of all nodes.
+// Returns a reader for the saved states of all nodes.
 std::function<absl::StatusOr<NodeState>(Rank)> Saved(const Checkpoint& checkpoint) {
   return [&checkpoint](Rank rank) { return ReadNodePart(checkpoint, rank); };
 }
@@ -134,11 +136,11 @@ absl::Status SimulatedRun::Prepare() {
   if (resumed_) options.start_spread = 0;
   options.done = Done();
   workers_ = experiment_->workers();
-  // Nodes die of faults alone.
+  // Nodes die only of faults.
   const bool may_shrink = experiment_->shrinks() && !experiment_->faults().empty();
   if (may_shrink || experiment_->renews_views()) views_ = experiment_->NewViews();
   compute_ = experiment_->MakeCompute(course_.get());
-  SharedVector initial;  // if it is not the experiment's
+  SharedVector initial;  // set if it is not the experiment's
   if (resumed_ && !restores()) {
     ASSIGN_OR_RETURN(initial, MeanOf(*resumed_, *experiment_));
   }
@@ -208,7 +210,7 @@ absl::Status SimulatedRun::PrepareToGoOn() {
 std::vector<Round> SimulatedRun::Done() const {
   std::vector<Round> done;
   if (experiment_->has_rounds() || !resumed_) return done;
-  if (!restores()) {  // as if each had done a step a round, and servers nothing
+  if (!restores()) {  // workers as if each had done a step a round, and servers nothing
     done.assign(experiment_->workers(), begin());
     done.resize(experiment_->config().nodes());
     return done;
@@ -235,10 +237,10 @@ std::unique_ptr<NetworkModel> SimulatedRun::MakeNetwork(AlarmClock* clock) const
 
 absl::Status SimulatedRun::ContinueFiles() {
   for (Rank rank = 0; restores() && rank < experiment_->config().nodes(); ++rank) {
-    // What is damaged is to be found while the later ones are still there.
+    // Damage is to be found while the later checkpoints still exist.
     RETURN_IF_ERROR(ReadNodePart(*resumed_, rank).status());
   }
-  // They go before the lines that they rely on.
+  // Results and checkpoints go before the lines that they rely on.
   RETURN_IF_ERROR(RemoveResults(options_.run_directory));
   RETURN_IF_ERROR(RemoveCheckpointsAfter(options_.run_directory, begin()));
   if (!restores()) {
@@ -276,7 +278,7 @@ absl::Status SimulatedRun::PrepareCheckpoints() {
           [this](Rank rank, Round completed) {
             return node_metrics_->BytesReceived(rank, completed);
           }});
-  observers_.Add(checkpoints_.get());  // after this: its files say all of a round by then
+  observers_.Add(checkpoints_.get());  // after this run, whose files say all of a round by then
   return absl::OkStatus();
 }
 
@@ -349,7 +351,7 @@ absl::Status SimulatedRun::OnDeath(Rank rank, Nanoseconds) {
   const Rank left = simulation_->living();
   const Rank lately = simulation_->MostMembers(ResolvedDuration(config.peer_timeout()).count());
   std::optional<Rank> least = LeastNodes(config);
-  // Servers alone are no run.
+  // A run cannot go on with servers alone.
   const Rank servers = config.nodes() - workers_;
   if (left <= servers) least = std::max(least.value_or(0), servers + 1);
   if (left >= LeastMembers(least, lately) || (left > 0 && WaitsForOthers(config)))
@@ -377,7 +379,7 @@ std::set<Rank> SimulatedRun::Lost() const {
 std::vector<SharedVector> SimulatedRun::LivingOf(std::span<const SharedVector> models) const {
   std::vector<SharedVector> living;
   for (Rank rank = 0; rank < workers_; ++rank) {
-    // Not of one that has come in since.
+    // A node that has joined since has no model here.
     if (simulation_->alive(rank) && models[rank].data) living.push_back(models[rank]);
   }
   return living;
@@ -438,7 +440,7 @@ absl::StatusOr<EvaluationRecord> SimulatedRun::Evaluate(const AveragedModel& ave
   ASSIGN_OR_RETURN(const EvaluationRecord evaluation,
                    EvaluateAverage(average, samples, *evaluator_));
   if (horizon_.OnEvaluation(evaluation)) simulation_->ExtendLimit(horizon_.limit());
-  if (horizon_.reached()) {  // nobody has to be told in time
+  if (horizon_.reached()) {  // no node has to be told in time
     last_models_ = measured.models;
     simulation_->Stop();
   }

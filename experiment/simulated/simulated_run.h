@@ -48,12 +48,12 @@ namespace grapevine {
 // until Write: a simulation of many nodes has no descriptor for each.
 class SimulatedNodeMetrics {
  public:
-  // `experiment` and the run's `course` outlive this. Of a model that does not learn there are
-  // totals, but no lines.
+  // `experiment` and the run's `course` must outlive this. A model that does not learn has totals,
+  // but no lines.
   SimulatedNodeMetrics(const Experiment* experiment, const RunCourse* course, Rank nodes);
 
-  // The run goes on at `time` from a round until which a node has received so much. Cuts off its
-  // lines in `run` that are of later rounds.
+  // Continues the run at `time` from `round`, until which the node has received `bytes_received`
+  // bytes. Cuts off the node's lines in `run` that are of later rounds.
   absl::Status Resume(const std::string& run, Rank rank, Round round, Nanoseconds time,
                       int64_t bytes_received);
 
@@ -64,20 +64,20 @@ class SimulatedNodeMetrics {
   void OnCut(const CutTimes& cut, int64_t bytes_sent, const Staleness& staleness,
              StepStatistics* statistics);
 
-  // In the rounds before `completed`, which ascends.
+  // Returns the bytes received in the rounds before `completed`, which must ascend.
   int64_t BytesReceived(Rank rank, Round completed) {
     return nodes_[rank].bytes_received.Before(completed);
   }
-  // What a node has done, in a run whose nodes share a budget of gradients.
+  // Returns what a node has done, in a run whose nodes share a budget of gradients.
   NodeTotals totals(Rank rank, const Staleness& staleness) const {
     return nodes_[rank].ledger.totals(staleness);
   }
-  // `run`/node-RANK/metrics.jsonl for every node.
+  // Writes `run`/node-RANK/metrics.jsonl for every node.
   absl::Status Write(const std::string& run) const;
 
  private:
   struct Node {
-    NodeWork work;  // since the last line
+    NodeWork work;  // work since the last line
     NodeLedger ledger;
     Nanoseconds last_line = 0;
     RoundBytes bytes_received;
@@ -90,31 +90,32 @@ class SimulatedNodeMetrics {
 };
 
 struct SimulatedRunOptions {
-  // Exists; of a run that goes on (--resume), its own.
+  // The run directory, which must exist; for a run that continues (--resume), its own.
   std::string run_directory;
-  // Every measurement, in ascending order of rounds.
+  // Receives every measurement, in ascending order of rounds.
   std::function<void(const RunMetrics&)> on_metrics;
   // Ends the run with kInterrupted once set.
   const std::atomic<bool>* interrupted = nullptr;
-  // Ends it with kTerminated and a checkpoint once set, if it keeps some.
+  // Ends the run with kTerminated and a checkpoint once set, if the run keeps checkpoints.
   const std::atomic<bool>* terminated = nullptr;
 };
 
 class SimulatedRun final : private SimObserver {
  public:
-  // `experiment` outlives it.
+  // `experiment` must outlive this.
   SimulatedRun(const Experiment* experiment, SimulatedRunOptions options);
   ~SimulatedRun() override;
 
   // Simulates, and writes what a real run writes (run/records/run_directory.h), except the nodes'
-  // folders of a phantom model. With --resume, from the checkpoint on, behind what the files say of
-  // the rounds until then.
+  // folders of a phantom model. With --resume, continues from the checkpoint, and adds to what the
+  // files say of the rounds until then.
   absl::StatusOr<Summary> Run();
-  // After Run: where the time went.
+  // Returns where the time went. Valid after Run.
   Statistics statistics() const;
 
  private:
-  // Without rounds one may be given up; it counts once its step is taken, as with real nodes.
+  // A gradient of a run without rounds. It may be given up, so it counts once its step is taken, as
+  // with real nodes.
   struct HeldGradient {
     GradientTimes times;
     std::vector<TensorNorms> norms;
@@ -125,20 +126,21 @@ class SimulatedRun final : private SimObserver {
   absl::Status PrepareChaos();
   std::unique_ptr<NetworkModel> MakeNetwork(AlarmClock* clock) const;
   absl::Status PrepareCheckpoints();
-  // Where it goes on; round and time 0 of a run that begins.
+  // The round and the time at which the run continues; 0 for a run that begins.
   Round begin() const { return resumed_ ? resumed_->manifest.round() : 0; }
   Nanoseconds begin_time() const { return resumed_ ? resumed_->manifest.time_ns() : 0; }
-  // Where it goes on from, if it does; brings the course there.
+  // Finds the checkpoint from which the run continues, if it does, and brings the course there.
   absl::Status PrepareToGoOn();
-  // Whether the nodes go on from their own states: there are neither more nor fewer.
+  // Returns whether the nodes continue from their own states, as their number has not changed.
   bool restores() const { return resumed_ && !BeginsAtMean(*resumed_, *experiment_); }
-  // Of those, what each node had completed; empty where that is the same for all.
+  // If the nodes continue, returns what each of them had completed; empty where all had completed
+  // as many rounds.
   std::vector<Round> Done() const;
-  // Takes from the run's directory what is of later rounds.
+  // Removes what is of later rounds from the run's directory.
   absl::Status ContinueFiles();
-  // By a node, in all rounds until now.
+  // Returns the bytes that a node has sent in all rounds until now.
   int64_t BytesSent(Rank rank) const;
-  // Of a checkpoint that is being completed: the run until then.
+  // Adds the run until now to the manifest of a checkpoint that is being completed.
   void Describe(CheckpointManifest* manifest) const;
   void OnGradient(const GradientTimes& gradient) override;
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
@@ -149,12 +151,12 @@ class SimulatedRun final : private SimObserver {
   absl::Status OnDeath(Rank rank, Nanoseconds now) override;
   absl::Status OnReturn(Rank rank, Round from, Nanoseconds now) override;
   std::set<Rank> Lost() const;
-  // The models of the workers that are not lost.
+  // Returns the models of the workers that are not lost.
   std::vector<SharedVector> LivingOf(std::span<const SharedVector> models) const;
   absl::Status OnMeasured(const MeasuredRound& measured);
-  // What is to be averaged must be numbers, as with real nodes.
+  // Returns an error if a model that is to be averaged is not finite, as real nodes do.
   absl::Status CheckModels(const MeasuredRound& measured) const;
-  // The ranks from here on have no model that counts.
+  // Returns the number of ranks, from 0 on, that have a model that counts.
   Rank measured_nodes() const;
   // Evaluates the averaged model of a measured round, which may end the run.
   absl::StatusOr<EvaluationRecord> Evaluate(const AveragedModel& average,
@@ -162,14 +164,14 @@ class SimulatedRun final : private SimObserver {
   absl::StatusOr<Summary> Conclude();
   absl::StatusOr<std::optional<Spread>> EvaluateNodes();
   std::optional<ServerLinks> LinksOfServers() const;
-  // By rank, of a run whose nodes share a budget of gradients.
+  // Returns the totals by rank, for a run whose nodes share a budget of gradients.
   std::vector<NodeTotals> Totals() const;
 
   const Experiment* const experiment_;
   const SimulatedRunOptions options_;
   const std::unique_ptr<RunCourse> course_;
   std::optional<Checkpoint> resumed_;
-  EarlierTraffic before_;  // if it goes on
+  EarlierTraffic before_;  // traffic until the checkpoint, if the run continues
   std::map<Rank, HeldGradient> held_;
 
   std::unique_ptr<SimulatedCluster> cluster_;
@@ -181,9 +183,9 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<RoundCollector> collector_;
   std::unique_ptr<StepStatistics> statistics_;
-  std::unique_ptr<ChromeTrace> trace_;                  // --trace
-  std::unique_ptr<SimTrace> trace_writer_;              // set with trace_
-  ObserverGroup observers_;                             // this run, its statistics, its trace
+  std::unique_ptr<ChromeTrace> trace_;      // --trace
+  std::unique_ptr<SimTrace> trace_writer_;  // set with trace_
+  ObserverGroup observers_;  // this run, its statistics, trace, chaos and checkpoints
   std::unique_ptr<SimulatedCheckpoints> checkpoints_;   // --checkpoint-every
   std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // null for a phantom with rounds
   std::unique_ptr<LineFile> metrics_file_;

@@ -22,7 +22,7 @@ namespace {
 
 using Group = std::vector<SweepCell*>;
 
-// Cells whose gradients take the same time, which nobody gives.
+// Returns groups of cells whose gradients take the same time, for cells without a given time.
 std::vector<Group> UntimedGroups(std::vector<SweepCell>* cells) {
   std::map<std::tuple<std::string, std::string, int>, size_t> places;
   std::vector<Group> groups;
@@ -47,7 +47,7 @@ std::optional<std::string> EarlierTime(const std::string& folder, const Group& g
   return std::nullopt;
 }
 
-// Of the first cell that can be built; none if there is none.
+// Measures the first cell that can be built; returns none if no cell can.
 absl::StatusOr<std::optional<std::string>> MeasuredTime(const Group& group, DatasetCache* data,
                                                         const OnMeasured& on_measured) {
   for (const SweepCell* cell : group) {

@@ -36,7 +36,8 @@ bool IsFile(const std::string& path) {
   return std::filesystem::is_regular_file(path, error);
 }
 
-// A path may have colons, too: every stretch of fields after the name is tried.
+// Adds the files in a spec. A path may have colons, too, so every stretch of fields after the name
+// is tried.
 void AddFilesOfSpec(const std::string& spec, std::vector<std::string>* files) {
   for (size_t begin = spec.find(':'); begin != spec.npos; begin = spec.find(':', begin + 1)) {
     for (size_t end = begin; end != spec.npos;) {
@@ -47,10 +48,10 @@ void AddFilesOfSpec(const std::string& spec, std::vector<std::string>* files) {
   }
 }
 
-// The files that a configuration names, such as a graph, weights, a network or a profile: every
-// file that exists and that a setting of the run names as its value (--init-from) or as a part of
-// its spec ("file:PATH", "profile:PATH:device=cpu"), in the order of config.proto. Folders, as of
-// data sets, are not among them.
+// Returns the files that a configuration names, such as a graph, weights, a network or a profile:
+// every file that exists and that a setting of the run names as its value (--init-from) or as a
+// part of its spec ("file:PATH", "profile:PATH:device=cpu"), in the order of config.proto. Folders,
+// as of data sets, are not among them.
 std::vector<std::string> InputFiles(const Config& config) {
   std::vector<std::string> files;
   for (const ConfigField* field : ConfigFields()) {
@@ -63,13 +64,13 @@ std::vector<std::string> InputFiles(const Config& config) {
   return files;
 }
 
-// Which they are: a line each with path, size, place (inode) and time of the last write, so that
-// one is told from another that replaced it, however old that is.
+// Returns a line for each input file, with path, size, place (inode) and time of the last write. It
+// tells a file from one that replaced it, however old that is.
 std::string InputFilesText(const Config& config) {
   std::string text;
   for (const std::string& file : InputFiles(config)) {
     struct stat found;
-    if (stat(file.c_str(), &found) != 0) continue;  // it has just gone
+    if (stat(file.c_str(), &found) != 0) continue;  // the file has just gone
     absl::StrAppend(&text, file, ": ", found.st_size, " bytes, inode ", found.st_ino,
                     ", written at ", found.st_mtim.tv_sec, ".",
                     absl::Dec(found.st_mtim.tv_nsec, absl::kZeroPad9), "\n");
@@ -77,12 +78,14 @@ std::string InputFilesText(const Config& config) {
   return text;
 }
 
-// The cost of a node's gradient, in messages: that of an event, or of a network's arithmetic.
+// Returns the cost of a node's gradient, in messages: that of an event, or of a network's
+// arithmetic.
 double GradientCost(const Config& config) {
   return (SeesData(config.model()) ? 1000.0 : 1.0) * config.accumulate();
 }
 
-// Up to a factor: the number of samples in an epoch is common to all cells.
+// Returns the rounds of an epoch up to a factor: the number of samples in an epoch is common to all
+// cells.
 double RoundsPerEpoch(const Config& config) {
   constexpr double kSamples = 1e5;
   return kSamples / (static_cast<double>(config.nodes()) * config.batch() * config.accumulate());
@@ -98,7 +101,8 @@ RunLength Length(const Config& config) {
           .rounds_per_epoch = RoundsPerEpoch(config)};
 }
 
-// The summary of an earlier run with exactly this configuration, of the same `inputs`.
+// Returns the summary of an earlier run with exactly this configuration and these `inputs`; nothing
+// if no such run has finished.
 std::optional<Summary> FinishedEarlier(const std::string& folder, const Config& config,
                                        const std::string& inputs) {
   const absl::StatusOr<ConfigFile> file = ReadConfigFile(ConfigPath(folder));
@@ -109,13 +113,14 @@ std::optional<Summary> FinishedEarlier(const std::string& folder, const Config& 
   return *summary;
 }
 
-// Adds to `seconds` what the run takes; one that was finished earlier takes nothing.
+// Runs a cell, and adds the time that it takes to `seconds`. A cell that was finished earlier takes
+// none.
 absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& options,
                                 double* seconds) {
   Config config = cell.resolved.config;
   config.set_out(CellDirectory(options.directory, cell));
   config.set_overwrite(true);
-  // As they are before the run reads them.
+  // The inputs as they are before the run reads them.
   const std::string inputs = InputFilesText(config);
   if (const std::optional<Summary> earlier = FinishedEarlier(config.out(), config, inputs)) {
     return *earlier;
@@ -129,7 +134,7 @@ absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& op
   return result;
 }
 
-// A key that is equal for cells whose runs are the same.
+// Returns a key that is equal for cells with equal runs.
 std::string RunOf(Config config) {
   if (AnyGraphWillDo(config)) {
     config.clear_topology();

@@ -21,34 +21,34 @@
 
 namespace grapevine {
 
-// The relative cost of a cell, above 0: proportional to the work of all its rounds, messages and
-// computed gradients. Comparable among simulated cells that share model and data; a cell that
-// cannot be built costs next to nothing. Pure.
+// Returns the relative cost of a cell, above 0: proportional to the work of all its rounds,
+// messages and computed gradients. Comparable among simulated cells that share model and data; a
+// cell that cannot be built costs next to nothing. Pure.
 double CellCost(const Config& config);
 
-// Carries out a configuration, whose `out` is the folder for it, and returns its results.
+// Runs a configuration, whose `out` is its folder, and returns the results.
 using CellRunner = std::function<absl::StatusOr<Summary>(const Config& config)>;
 
 struct SweepRunOptions {
-  std::string directory;  // exists
+  std::string directory;  // must exist
   CellRunner run;         // called from `threads` threads at a time
-  int threads = 1;        // 1: that of the caller
+  int threads = 1;        // 1: only the thread of the caller
   const std::atomic<bool>* interrupted = nullptr;
-  // Called once a cell, and those that share its result, are done; from one thread at a time.
-  // `seconds` is the time that it took on its thread; 0 if an earlier sweep had finished it.
+  // Called when a cell, and those that share its result, are done; from one thread at a time.
+  // `seconds` is the time that the cell took on its thread; 0 if an earlier sweep had finished it.
   std::function<void(const std::vector<size_t>& cells, double seconds)> on_done;
 };
 
-// The cells that share a run, as ascending indices: the first is the one that is run, unless its
-// graph does not exist.
+// Returns the cells that share a run, as ascending indices. The first one is run, unless its graph
+// does not exist.
 std::vector<std::vector<size_t>> SharedCells(const std::vector<SweepCell>& cells);
 
-// In the order of `cells`. Each cell has its own error; if the sweep was interrupted, unfinished
-// cells have kInterrupted.
+// Runs the sweep. The results are in the order of `cells`. Each cell has its own error; if the
+// sweep was interrupted, unfinished cells have kInterrupted.
 std::vector<absl::StatusOr<Summary>> RunSweep(const std::vector<SweepCell>& cells,
                                               const SweepRunOptions& options);
 
-// The run directory of a cell.
+// Returns the run directory of a cell.
 std::string CellDirectory(const std::string& sweep, const SweepCell& cell);
 
 }  // namespace grapevine

@@ -31,7 +31,7 @@ struct BrainKernel {
   }
 };
 
-// The random bits of elements [begin, begin + kInt8Block), begin a multiple of 4.
+// Draws the random bits of elements [begin, begin + kInt8Block); `begin` is a multiple of 4.
 GRAPEVINE_INLINE void DrawBlock(uint64_t key, int64_t begin, uint16_t* random) {
   uint64_t words[kInt8Block / 4];
   for (uint64_t j = 0; j < kInt8Block / 4; ++j) {
@@ -40,7 +40,7 @@ GRAPEVINE_INLINE void DrawBlock(uint64_t key, int64_t begin, uint16_t* random) {
   std::memcpy(random, words, sizeof words);
 }
 
-// Up to a block; returns its scale.
+// Quantizes the `size` elements of a block, at most kInt8Block; returns the block's scale.
 GRAPEVINE_INLINE float QuantizeBlock(const float* __restrict in, int64_t size,
                                      const uint16_t* __restrict random, int8_t* __restrict out) {
   uint32_t largest = 0;

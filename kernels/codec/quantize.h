@@ -11,8 +11,8 @@
 //   scale NaN: all of it becomes NaN, so that a diverged run is noticed. A block that
 //   is below 3e-31 everywhere becomes 0.
 //
-// The same bits on every instruction set and GPU, also where denormals are flushed: the
-// arithmetic of one element is here for every backend.
+// Every instruction set and GPU gives the same bits, also where denormals are flushed: all backends
+// share the arithmetic of one element, defined here.
 //
 // Thread-safety: pure functions over the caller's memory, which must not overlap.
 #ifndef GRAPEVINE_KERNELS_CODEC_QUANTIZE_H_
@@ -30,28 +30,29 @@ namespace grapevine {
 inline constexpr uint32_t kFloatSign = 0x80000000;
 inline constexpr uint32_t kFloatInfinity = 0x7f800000;
 
-// The bits of |value|: ordered as the magnitudes are, with NaN above infinity.
+// Returns the bits of |value|. They have the order of the magnitudes, with NaN above infinity.
 GRAPEVINE_ELEMENTWISE uint32_t MagnitudeBits(float value) {
   return std::bit_cast<uint32_t>(value) & ~kFloatSign;
 }
 
-// `condition ? yes : no` that no compiler turns into a branch, so that loops over it are
-// vectorized.
+// Returns `condition ? yes : no` in a form that no compiler turns into a branch, so that loops over
+// it are vectorized.
 GRAPEVINE_ELEMENTWISE uint32_t Select(bool condition, uint32_t yes, uint32_t no) {
   return no ^ ((yes ^ no) & (0u - static_cast<uint32_t>(condition)));
 }
 
-// The larger of two magnitudes: compared as signed numbers, which every instruction set can do.
+// Compares two magnitudes as signed numbers, which every instruction set can do.
 GRAPEVINE_ELEMENTWISE bool IsLess(uint32_t a, uint32_t b) {
   return static_cast<int32_t>(a) < static_cast<int32_t>(b);
 }
 
-// IEEE 754 binary16, rounded to nearest, ties to even. From 65520 on infinity; below
-// 2^-14 denormal; NaN stays NaN, quiet, with its sign and the top of its payload.
+// Returns `value` as IEEE 754 binary16, rounded to nearest, ties to even. Magnitudes from 65520 on
+// become infinity, those below 2^-14 denormal. NaN stays NaN, quiet, with its sign and the top of
+// its payload.
 GRAPEVINE_ELEMENTWISE uint16_t HalfBits(float value) {
   const uint32_t magnitude = MagnitudeBits(value);
   const uint32_t sign = std::bit_cast<uint32_t>(value) >> 16 & 0x8000;
-  // The exponent's bias changes from 127 to 15; a carry of the mantissa goes there.
+  // The exponent's bias changes from 127 to 15; a carry of the mantissa goes into the exponent.
   const uint32_t normal = (magnitude - (112u << 23) + 0x0fff + (magnitude >> 13 & 1)) >> 13;
   // The last place of numbers from 1/2 on is the unit of denormals, 2^-24.
   const uint32_t denormal =
@@ -62,7 +63,7 @@ GRAPEVINE_ELEMENTWISE uint16_t HalfBits(float value) {
   return static_cast<uint16_t>(Select(IsLess(magnitude, 0x477ff000), finite, past) | sign);
 }
 
-// The value of binary16 `half`: exact; NaN keeps its payload.
+// Returns the exact value of binary16 `half`. NaN keeps its payload.
 GRAPEVINE_ELEMENTWISE float HalfValue(uint16_t half) {
   const uint32_t magnitude = half & 0x7fffu;
   const uint32_t normal = (magnitude << 13) + (112u << 23);
@@ -73,8 +74,8 @@ GRAPEVINE_ELEMENTWISE float HalfValue(uint16_t half) {
   return std::bit_cast<float>(bits | (half & 0x8000u) << 16);
 }
 
-// bfloat16, the upper half of a float, rounded to nearest, ties to even. Denormals are
-// kept; NaN stays NaN, quiet, with its sign and the top of its payload.
+// Returns `value` as bfloat16, the upper half of a float, rounded to nearest, ties to even.
+// Denormals are kept. NaN stays NaN, quiet, with its sign and the top of its payload.
 GRAPEVINE_ELEMENTWISE uint16_t BrainBits(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
@@ -82,20 +83,20 @@ GRAPEVINE_ELEMENTWISE uint16_t BrainBits(float value) {
   return static_cast<uint16_t>((MagnitudeBits(value) > kFloatInfinity ? nan : rounded) >> 16);
 }
 
-// Exact.
+// Returns the exact value of bfloat16 `brain`.
 GRAPEVINE_ELEMENTWISE float BrainValue(uint16_t brain) {
   return std::bit_cast<float>(static_cast<uint32_t>(brain) << 16);
 }
 
-// How the elements of a block are quantized.
+// The quantization of a block's elements.
 struct Int8Scale {
-  float scale = 0;    // an integer's value
-  float inverse = 0;  // 1 / scale; 0 where all integers are 0
+  float scale = 0;    // the value of the integer 1
+  float inverse = 0;  // 1 / scale; 0 if all integers are 0
 };
 
-// `largest` are the MagnitudeBits of the block's largest element. A block whose scale
-// would be below 2^-108 (3e-33) is 0, so that denormals, which only some threads flush,
-// never count; one that is not finite gets the scale NaN.
+// Returns the scale of a block; `largest` is the MagnitudeBits of its largest element. A block
+// whose scale would be below 2^-108 (3e-33) becomes 0, so that denormals, which only some threads
+// flush, never count. A block that is not finite gets the scale NaN.
 GRAPEVINE_ELEMENTWISE Int8Scale Int8ScaleOf(uint32_t largest) {
   if (largest >= kFloatInfinity) return {std::bit_cast<float>(0x7fc00000u), 0};
   const float magnitude = std::bit_cast<float>(largest);
@@ -103,13 +104,13 @@ GRAPEVINE_ELEMENTWISE Int8Scale Int8ScaleOf(uint32_t largest) {
   return {magnitude / 127, 127 / magnitude};
 }
 
-// value / scale, rounded up or down at random so that the mean is right to 2^-17;
+// Returns value / scale, rounded up or down at random so that the mean is right to 2^-17.
 // `random` is uniform in [0, 2^16).
 GRAPEVINE_ELEMENTWISE int8_t Int8Element(float value, float inverse, uint32_t random) {
-  // With 16 places after the point, rounded to nearest.
+  // Fixed point with 16 binary places, rounded to nearest.
   const float fixed = (inverse == 0 ? 0 : value) * inverse * 65536.0f;
   const auto places = static_cast<int32_t>(fixed + (fixed < 0 ? -0.5f : 0.5f));
-  constexpr int32_t kMax = 127 << 16;  // which rounding may exceed
+  constexpr int32_t kMax = 127 << 16;  // rounding may exceed it
   const int32_t within = places > kMax ? kMax : places < -kMax ? -kMax : places;
   return static_cast<int8_t>((within + static_cast<int32_t>(random)) >> 16);
 }
@@ -133,21 +134,21 @@ void ConvertFromFloat16(Float16Format format, const uint16_t* halves, int64_t si
 inline constexpr int64_t kInt8Block = 1024;
 
 constexpr int64_t Int8Blocks(int64_t size) { return (size + kInt8Block - 1) / kInt8Block; }
-// The offset of the integers, in bytes.
+// Returns the offset of the integers, in bytes.
 constexpr int64_t Int8ValuesOffset(int64_t size) {
   return (Int8Blocks(size) * static_cast<int64_t>(sizeof(float)) + 15) / 16 * 16;
 }
-// The bytes of a vector of `size` elements.
+// Returns the bytes of a vector of `size` elements on the wire.
 constexpr int64_t Int8Bytes(int64_t size) { return Int8ValuesOffset(size) + size; }
 
-// The key of one vector's rounding. Two vectors of the same node and round need
-// different seeds.
+// Returns the key of one vector's rounding. Two vectors of the same node and round need different
+// seeds.
 constexpr uint64_t Int8Key(uint64_t seed, uint64_t round, uint64_t node) {
   return MixKey(seed, Purpose::kQuantization, node, round);
 }
 
-// Writes the Int8Bytes(size) bytes of `wire`, which is aligned to 4. Element i is
-// rounded by 16 bits of MixAt(key, i / 4), the lowest first.
+// Writes the Int8Bytes(size) bytes of `wire`, which is aligned to 4 bytes. Element i is rounded by
+// 16 bits of MixAt(key, i / 4); the first of four elements takes the lowest bits.
 void QuantizeInt8(const float* vector, int64_t size, uint64_t key, std::byte* wire,
                   InstructionSet set = BestInstructionSet());
 void DequantizeInt8(const std::byte* wire, int64_t size, float* vector,

@@ -9,7 +9,7 @@ namespace {
 
 using Counts = std::array<uint32_t, kDigits>;
 
-// The threshold with the digit of one more round. 0 < threshold.wanted candidates.
+// Returns the threshold with the digit of one more round. Requires threshold.wanted > 0.
 TopKThreshold FindDigit(const float* vector, int64_t size, const TopKThreshold& threshold,
                         int round) {
   Counts counts = {};

@@ -12,7 +12,7 @@ namespace grapevine {
 struct CachingAllocator::State {
   explicit State(MemorySource* memory_source) : source(memory_source) {}
 
-  // What came back and fits; null when there is nothing.
+  // Takes a cached buffer of `bytes`; null if none is cached.
   void* Reuse(int64_t bytes) {
     MutexLock lock(mutex);
     const auto found = cached.find(bytes);
@@ -59,7 +59,7 @@ struct CachingAllocator::State {
 
   MemorySource* const source;
   mutable Mutex mutex;
-  std::map<int64_t, std::vector<void*>> cached ABSL_GUARDED_BY(mutex);  // by rounded size
+  std::map<int64_t, std::vector<void*>> cached ABSL_GUARDED_BY(mutex);  // buffers by rounded size
   int64_t cached_bytes ABSL_GUARDED_BY(mutex) = 0;
   int64_t used_bytes ABSL_GUARDED_BY(mutex) = 0;
   bool closed ABSL_GUARDED_BY(mutex) = false;

@@ -1,12 +1,11 @@
 // Device memory that is reused instead of being freed: cudaMalloc and cudaFree wait for the
 // whole device.
 //
-// Sizes, zero included, are rounded up to kGranule; a returned buffer serves the next request
-// of its rounded size. The caller must not return memory that a stream may still use: only once
-// its last use has been recorded and has passed.
+// Sizes, zero included, are rounded up to multiples of kGranule; a returned buffer serves the next
+// request of its rounded size. The caller must not return memory that a stream may still use: the
+// last use must have been recorded and have passed.
 //
-// Where the memory comes from is a MemorySource: cudaMalloc, pinned host memory, or a
-// test's.
+// Memory comes from a MemorySource: cudaMalloc, pinned host memory, or a test's source.
 #ifndef GRAPEVINE_KERNELS_CUDA_CACHING_ALLOCATOR_H_
 #define GRAPEVINE_KERNELS_CUDA_CACHING_ALLOCATOR_H_
 
@@ -25,7 +24,7 @@ namespace grapevine {
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  // ResourceExhausted when there is not that much.
+  // Allocates `bytes`. ResourceExhausted if that much memory is not available.
   virtual absl::StatusOr<void*> Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory) = 0;
 };
@@ -35,17 +34,17 @@ class CachingAllocator {
  public:
   static constexpr int64_t kGranule = 512;
 
-  // The source outlives the allocator and all its buffers.
+  // `source` must outlive the allocator and all its buffers.
   explicit CachingAllocator(MemorySource* source);
-  // Frees what is cached; buffers in use are freed when they are returned.
+  // Frees the cached buffers. Buffers in use are freed when they are returned.
   ~CachingAllocator();
 
-  // At least `bytes`, returned when the last holder drops it. When the source is exhausted,
-  // what is cached is freed and the source asked again; if that fails, too, the error names
-  // `what` the memory was for, and how much is in use.
+  // Returns a buffer of at least `bytes`, which goes back to the cache when its last holder drops
+  // it. If the source is exhausted, the cached buffers are freed and the source is asked again; if
+  // this fails too, the error says `what` the memory was for, and how much is in use.
   absl::StatusOr<std::shared_ptr<void>> Take(int64_t bytes, std::string_view what);
 
-  // Frees what is cached.
+  // Frees the cached buffers.
   void Trim();
 
   int64_t bytes_in_use() const;

@@ -40,8 +40,8 @@ struct AdamPass {
   }
 };
 
-// out <- sum - learning_rate * g / (sqrt(s) + epsilon). Decay is a test that all threads decide
-// alike.
+// out <- sum - learning_rate * g / (sqrt(s) + epsilon). Decay is a run-time test, which all threads
+// decide alike.
 struct AdagradPass {
   AdagradStep step;
 

@@ -9,7 +9,7 @@ namespace grapevine {
 namespace {
 
 constexpr int kClipThreads = 256;
-// Enough to fill any GPU; each goes through the vector with their number as stride.
+// Enough blocks to fill any GPU. They walk the vector in a grid-stride loop.
 constexpr int64_t kMaxBlocks = 4096;
 
 __global__ void __launch_bounds__(kClipThreads)

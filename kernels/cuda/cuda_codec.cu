@@ -10,12 +10,12 @@
 namespace grapevine {
 namespace {
 
-// The block that every kernel here runs in.
+// Threads of a block, for every kernel of this file.
 constexpr int kThreads = 256;
 constexpr int kWarp = 32;
 constexpr int kWarps = kThreads / kWarp;
 
-// Four neighbouring elements, and what one access moves them as.
+// Four neighbouring elements, and the type as which one access moves them.
 template <typename T>
 struct Four {
   T lane[4];
@@ -51,12 +51,12 @@ __device__ __forceinline__ void StoreFour(const Four<T>& four, T* __restrict__ t
   __stcs(reinterpret_cast<Access*>(to), std::bit_cast<Access>(four));
 }
 
-// Loads of 16 or 8 bytes that a thread has in flight: 64 or 32 KiB and more on a
-// multiprocessor that is three quarters occupied.
+// The number of loads of 16 or 8 bytes that a thread has in flight: 64 or 32 KiB and more on a
+// multiprocessor at an occupancy of three quarters.
 constexpr int kUnroll = 4;
 
-// A thread converts kUnroll times four elements; `fours` is 0 where accesses are not
-// aligned, and what is not in a four is converted one by one.
+// Converts kUnroll times four elements per thread. `fours` is 0 if accesses are not aligned;
+// elements that are not in a four are converted one by one.
 template <auto kElement, typename In, typename Out>
 __global__ void __launch_bounds__(kThreads)
     ConvertKernel(const In* __restrict__ in, int64_t fours, int64_t size, Out* __restrict__ out) {
@@ -93,11 +93,13 @@ cudaError_t Convert(const In* in, int64_t size, Out* out, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-// An int8 block is a warp's: its thread t has elements 128 r + 4 t + [0, 4) for eight
-// rows r, all in flight together (4 KiB a warp), and no barrier waits for others.
+// The number of rows of an int8 block. A warp has a block: its thread t has elements
+// 128 r + 4 t + [0, 4) for eight rows r, all in flight together (4 KiB a warp), and no barrier
+// waits for other warps.
 constexpr int kBlockRows = kInt8Block / (4 * kWarp);
 
-// Elements [i, i + 4), those from `size` on as 0.
+// Loads elements [i, i + 4); those from `size` on are 0. `whole` says that all four are inside and
+// aligned.
 template <typename T>
 __device__ __forceinline__ Four<T> LoadUpTo(const T* __restrict__ in, bool whole, int64_t i,
                                             int64_t size) {
@@ -132,7 +134,7 @@ __device__ __forceinline__ int64_t BlockOfWarp() {
   return int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp;
 }
 
-// `padded` is where the scales and the zeros after them end, in floats.
+// `padded` is the end of the scales and of the zeros after them, in floats.
 __global__ void __launch_bounds__(kThreads)
     QuantizeKernel(const float* __restrict__ in, bool aligned, int64_t size, uint64_t key,
                    int64_t padded, float* __restrict__ scales, int8_t* __restrict__ out) {
@@ -141,7 +143,7 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t begin = block * kInt8Block;
   if (begin >= size) {
     if (block < padded && thread == 0) scales[block] = 0;
-    return;  // the whole warp
+    return;  // holds for the whole warp
   }
   const bool whole = aligned && begin + kInt8Block <= size;
   Four<float> fours[kBlockRows];
@@ -231,19 +233,19 @@ cudaError_t CudaDequantizeInt8(const std::byte* wire, int64_t size, float* vecto
 
 namespace {
 
-// A thread has 16 loads of 4 bytes in flight: 64 KiB and more on a multiprocessor that
-// is half occupied. Rows of a warp are neighbours, so that ballots are in order.
+// A thread has kRows loads of 4 bytes in flight: 64 KiB and more on a multiprocessor at an
+// occupancy of one half. Rows of a warp are neighbours, so that ballots are in order.
 constexpr int kRows = 16;
 constexpr int64_t kChunk = int64_t{kThreads} * kRows;
 
-// How many entries of a chunk, or of all before it, are above the threshold and at it.
+// The numbers of entries above the threshold and at it, in a chunk or in all chunks before it.
 struct Counts {
   uint32_t above, equal;
 };
 
 struct Workspace {
   TopKThreshold* threshold;
-  uint32_t* digits;  // counts of a round's digits, kDigits; zero between rounds
+  uint32_t* digits;  // kDigits counts of a round's digits; zero between rounds
   Counts* chunks;
 };
 
@@ -257,7 +259,7 @@ Workspace Divide(void* memory) {
 
 int64_t Chunks(int64_t size) { return (size + kChunk - 1) / kChunk; }
 
-// This thread's entries of a chunk: row r is at FirstRow() + r * kWarp.
+// Returns the index of this thread's first entry of a chunk; row r is at FirstRow() + r * kWarp.
 __device__ __forceinline__ int64_t FirstRow(int64_t chunk) {
   return chunk * kChunk + threadIdx.x / kWarp * (kRows * kWarp) + threadIdx.x % kWarp;
 }
@@ -275,7 +277,8 @@ __global__ void BeginKernel(uint32_t k, TopKThreshold* threshold, uint32_t* digi
   if (threadIdx.x == 0) *threshold = {.key = 0, .wanted = k};
 }
 
-// digits <- digits + the counts of this round. Integers: the order of atomics is all one.
+// digits <- digits + the counts of this round. The counts are integers, so that the order of the
+// atomics does not matter.
 __global__ void __launch_bounds__(kThreads)
     CountDigitsKernel(const float* __restrict__ vector, int64_t size, int64_t chunks,
                       const TopKThreshold* __restrict__ found, int round, uint32_t* digits) {
@@ -301,8 +304,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The sum of `value` over the threads before this one; all threads are here. `scratch`
-// holds kThreads words.
+// Returns the sum of `value` over the threads before this one. All threads of the block must call.
+// `scratch` holds kThreads words.
 __device__ __forceinline__ uint32_t SumBefore(uint32_t value, uint32_t* scratch) {
   scratch[threadIdx.x] = value;
   for (int reach = 1; reach < kThreads; reach *= 2) {
@@ -314,7 +317,7 @@ __device__ __forceinline__ uint32_t SumBefore(uint32_t value, uint32_t* scratch)
   return scratch[threadIdx.x] - value;
 }
 
-// One block finds the round's digit: each thread looks at 8, from the highest down.
+// Finds the round's digit, by one block: each thread looks at 8 digits, from the highest down.
 __global__ void __launch_bounds__(kThreads)
     FindDigitKernel(TopKThreshold* threshold, int round, uint32_t* digits) {
   constexpr int kMine = kDigits / kThreads;
@@ -338,7 +341,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Which threads of the warp have an entry above the threshold, and at it.
+// The threads of the warp that have an entry above the threshold, and at it.
 struct Ballots {
   unsigned above, equal;
 };
@@ -349,7 +352,7 @@ __device__ __forceinline__ Ballots Vote(float value, bool inside, uint32_t thres
           __ballot_sync(0xffffffff, inside && key == threshold)};
 }
 
-// What each warp of a chunk has, in the warps' places of `of_warps`.
+// Writes the counts of each warp of a chunk to the warp's place in `of_warps`.
 __device__ __forceinline__ void CountWarps(const float (&rows)[kRows], int64_t first, int64_t size,
                                            uint32_t threshold, Counts* of_warps) {
   Counts counts = {0, 0};
@@ -383,8 +386,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) chunks[blockIdx.x] = SumOf(of_warps, kWarps);
 }
 
-// chunks[c] <- the sum of the chunks before c. One block, each thread of which has
-// neighbouring chunks.
+// chunks[c] <- the sum of the chunks before c, by one block. Each thread has neighbouring chunks.
 __global__ void __launch_bounds__(kThreads) SumChunksKernel(int64_t count, Counts* chunks) {
   __shared__ uint32_t scratch[kThreads];
   const int64_t each = (count + kThreads - 1) / kThreads;
@@ -407,8 +409,8 @@ __global__ void __launch_bounds__(kThreads) SumChunksKernel(int64_t count, Count
   }
 }
 
-// Entry i goes after those before it that are above the threshold, and those at it as
-// far as they are wanted.
+// Writes the selected entries. The place of an entry is the number of earlier entries above the
+// threshold, plus the number of earlier wanted entries at the threshold.
 __global__ void __launch_bounds__(kThreads)
     WriteKernel(const float* __restrict__ vector, int64_t size,
                 const TopKThreshold* __restrict__ found, const Counts* __restrict__ chunks,
@@ -452,8 +454,8 @@ cudaError_t CudaTopK(const float* vector, int64_t size, int64_t k, uint32_t* ind
   if (k == 0) return cudaSuccess;
   const Workspace work = Divide(workspace);
   const int64_t chunks = Chunks(size);
-  // Blocks that stay, so that few counts of theirs are added up: 8 on each of up to 144
-  // multiprocessors, all that fit.
+  // The blocks are persistent, so that few counts are added up: 8, which is all that fit, on each
+  // of up to 144 multiprocessors.
   const auto counting = static_cast<unsigned>(std::min<int64_t>(chunks, 8 * 144));
   const auto blocks = static_cast<unsigned>(chunks);
   BeginKernel<<<1, kThreads, 0, stream>>>(static_cast<uint32_t>(k), work.threshold, work.digits);

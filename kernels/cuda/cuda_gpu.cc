@@ -43,11 +43,13 @@ absl::Status CudaStatus(cudaError_t error, std::string_view call) {
 
 namespace {
 
-// A small network's step is over before a sleep would be, which takes 100 us at least.
+// A wait polls without sleeping for kAttention, then sleeps kPause between polls: a sleep takes
+// 100 us at least, and a small network's step is over before that.
 constexpr auto kAttention = std::chrono::milliseconds(2);
 constexpr auto kPause = std::chrono::microseconds(50);
 
-// The runtime's numbers: the smaller, the earlier. It knows at least one.
+// Returns the runtime's number of a priority. Smaller numbers go first; the runtime has at least
+// one.
 int PriorityOf(StreamPriority priority) {
   int lowest = 0, highest = 0;
   if (cudaDeviceGetStreamPriorityRange(&lowest, &highest) != cudaSuccess) return 0;
@@ -62,9 +64,10 @@ int PriorityOf(StreamPriority priority) {
   return lowest;
 }
 
-// The graph of what `calls` queue; null and an error, if they did what cannot be recorded.
+// Captures the work that `calls` queue into `*graph`. If they do something that cannot be recorded,
+// `*graph` is null and an error is returned.
 cudaError_t Capture(cudaStream_t stream, const std::function<void()>& calls, cudaGraph_t* graph) {
-  // Only this thread's calls count: others may allocate and wait meanwhile.
+  // Only this thread's calls count: other threads may allocate and wait meanwhile.
   const cudaError_t begun = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
   if (begun != cudaSuccess) return begun;
   calls();
@@ -84,7 +87,7 @@ CudaEvent::~CudaEvent() {
 
 bool CudaEvent::passed() { return created_ != cudaSuccess || Query() != cudaErrorNotReady; }
 
-// Not to be ready is no error, and not to be found by the next launch.
+// cudaErrorNotReady is no error; it is cleared, so that the next launch does not find it.
 cudaError_t CudaEvent::Query() const {
   const cudaError_t state = cudaEventQuery(event_);
   if (state == cudaErrorNotReady) cudaGetLastError();
@@ -228,7 +231,7 @@ absl::StatusOr<CudaRecording> CudaRecording::Of(cudaStream_t stream,
   if (error == cudaSuccess) error = cudaGraphInstantiate(&executable, graph, 0);
   if (graph != nullptr) cudaGraphDestroy(graph);
   if (error != cudaSuccess) {
-    cudaGetLastError();  // not to be found by the next launch
+    cudaGetLastError();  // clears the error, so that the next launch does not find it
     return CudaStatus(error, "recording a CUDA graph");
   }
   return CudaRecording(executable);
@@ -240,7 +243,8 @@ CudaRecording::~CudaRecording() {
 
 namespace {
 
-// What this build has device code for (third_party/cuda/cuda_library.bzl).
+// The lowest compute capability for which this build has device code, times 10
+// (third_party/cuda/cuda_library.bzl).
 constexpr int kOldest = 75;
 
 absl::Status NoUsableGpu(std::string_view why) {
@@ -256,7 +260,7 @@ class DeviceMemory final : public MemorySource {
     cudaError_t error = cudaSetDevice(device_);
     if (error == cudaSuccess) error = cudaMalloc(&memory, static_cast<size_t>(bytes));
     if (error == cudaSuccess) return memory;
-    cudaGetLastError();  // that there was no memory is no state of the device
+    cudaGetLastError();  // clears the error: a failed allocation is no state of the device
     return CudaStatus(error, absl::StrCat("cudaMalloc of ", bytes, " bytes"));
   }
   void Free(void* memory) override { cudaFree(memory); }
@@ -265,7 +269,7 @@ class DeviceMemory final : public MemorySource {
   const int device_;
 };
 
-// Copied by any GPU; allocated by one, so that no other gets a context.
+// Pinned host memory. Any GPU can copy it; one GPU allocates it, so that no other gets a context.
 class PinnedMemory final : public MemorySource {
  public:
   explicit PinnedMemory(int device) : device_(device) {}
@@ -286,7 +290,7 @@ class PinnedMemory final : public MemorySource {
   const int device_;
 };
 
-// The runtime calls a missing driver an old one.
+// Returns why no GPU can be used. The runtime reports a missing driver as an old one.
 std::string Reason(cudaError_t error) {
   if (error == cudaErrorInsufficientDriver) {
     return absl::StrCat("there is no NVIDIA driver, or it is older than CUDA ",

@@ -1,7 +1,7 @@
-// A CUDA GPU as the project's Device, with its streams and events, captures of what is queued on a
-// stream, and the runtime's errors as Status.
+// A CUDA GPU as the project's Device, with its streams and events, recordings of the work that is
+// queued on a stream, and the runtime's errors as Status.
 //
-// Thread-safe, but for CudaRecording.
+// Thread-safe, except for CudaRecording.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_GPU_H_
 #define GRAPEVINE_KERNELS_CUDA_CUDA_GPU_H_
 
@@ -21,19 +21,19 @@
 
 namespace grapevine {
 
-// OK, or "cudaMalloc of 400000000 bytes: out of memory (cudaErrorMemoryAllocation)":
-// ResourceExhausted without memory, Unavailable without a usable device or driver,
-// else Internal.
+// Returns `error` of `call` as a Status, such as "cudaMalloc of 400000000 bytes: out of memory
+// (cudaErrorMemoryAllocation)". The code is ResourceExhausted if memory is short, Unavailable if no
+// device or driver is usable, and Internal otherwise.
 absl::Status CudaStatus(cudaError_t error, std::string_view call);
 
 class CudaEvent final : public DeviceEvent {
  public:
-  // On the current device. Recorded on `stream`; errors are returned by Wait.
+  // Records an event on `stream`, of the current device. Errors are returned by Wait.
   explicit CudaEvent(cudaStream_t stream, bool timed = false);
   ~CudaEvent() override;
 
   bool passed() override;
-  // Polls: for 2 ms without a pause, then every 50 us.
+  // Polls the event, for 2 ms without a pause, then every 50 us.
   absl::Status Wait(std::chrono::nanoseconds timeout) override;
   std::chrono::nanoseconds Since(const DeviceEvent& earlier) const override;
 
@@ -46,10 +46,10 @@ class CudaEvent final : public DeviceEvent {
   cudaError_t created_ = cudaSuccess;
 };
 
-// Makes its device the calling thread's current one.
+// A CUDA stream. Its methods make its device the calling thread's current one.
 class CudaStream final : public DeviceStream {
  public:
-  // A stream that does not wait for the default stream.
+  // Makes a stream that does not wait for the default stream.
   static absl::StatusOr<std::unique_ptr<CudaStream>> Make(int device, StreamPriority priority);
   ~CudaStream() override;
 
@@ -58,7 +58,7 @@ class CudaStream final : public DeviceStream {
   void WaitFor(const DeviceEvent& event) override;
   void Upload(const void* host, int64_t bytes, void* device) override;
   void Download(const void* device, int64_t bytes, void* host) override;
-  // At most kMaxCudaTerms vectors.
+  // Sums at most kMaxCudaTerms vectors; more are an error.
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;
   void MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                   float* out) override;
@@ -78,11 +78,11 @@ class CudaStream final : public DeviceStream {
   CudaStream(int device, cudaStream_t stream) : device_(device), stream_(stream) {}
 
   std::shared_ptr<DeviceEvent> NewEvent(bool timed);
-  // False, and an error, for more vectors than a kernel's arguments hold.
+  // Returns whether a kernel's arguments hold `terms` vectors; if not, notes an error.
   bool Fits(size_t terms);
-  // Makes the device current; false after an error.
+  // Makes the device current. Returns false after an error.
   bool Enter();
-  // Keeps the first error.
+  // Keeps `error` if it is the first one.
   void Check(cudaError_t error, std::string_view call);
 
   const int device_;
@@ -91,12 +91,12 @@ class CudaStream final : public DeviceStream {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Work that was captured on a stream, to be launched by one call: a CUDA graph.
-// Thread-compatible. May be destroyed while its work is in progress (cuGraphExecDestroy).
+// Work that was captured on a stream, to be launched by one call: a CUDA graph. It may be destroyed
+// while its work is in progress (cuGraphExecDestroy). Thread-compatible.
 class CudaRecording {
  public:
-  // Captures what `calls` queue on `stream`, of the current device; none of it runs. They
-  // neither allocate nor wait, and no other thread uses the stream meanwhile.
+  // Captures the work that `calls` queue on `stream`, of the current device; none of it runs.
+  // `calls` must neither allocate nor wait, and no other thread may use the stream meanwhile.
   static absl::StatusOr<CudaRecording> Of(cudaStream_t stream, const std::function<void()>& calls);
 
   CudaRecording(CudaRecording&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}

@@ -18,10 +18,10 @@ unsigned BlocksFor(int64_t work) {
 
 // The scratch memory of a step.
 struct Scratch {
-  double* own;    // squared norms of own, by tensor
-  double* other;  // of the gradient or the update
-  double* sums;   // by chunk
-  void* factors;  // by tensor, 8 bytes each
+  double* own;    // squared norms of own, one per tensor
+  double* other;  // squared norms of the gradient or the update, one per tensor
+  double* sums;   // sums of squares, one per chunk
+  void* factors;  // 8 bytes per tensor
 };
 
 Scratch InMemory(float* scratch, const LayerwiseTensors& tensors) {
@@ -45,8 +45,8 @@ __global__ void LambRatesKernel(double learning_rate, const double* own, const d
   if (t < count) tensor_rates[t] = LambRate(learning_rate, own[t], update[t]);
 }
 
-// out <- sum - m, with a tensor's factors in device memory. Decay is a test that all threads
-// decide alike, for the CPU's bits the same one.
+// out <- sum - step.applied * m, with a tensor's factors in device memory. Decay is a run-time
+// test, which all threads decide alike. It is the CPU's test, so that the bits agree.
 template <bool kMomentum>
 struct LarsPass {
   LarsStep step;
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kStepThreads) MomentsKernel(LambStep step, int
   }
 }
 
-// The elements of u.
+// A source that gives the elements of u.
 struct UpdateSource {
   static constexpr int kBatch = 4;
   LambStep step;
@@ -174,7 +174,8 @@ cudaError_t FirstError(std::initializer_list<cudaError_t> errors) {
   return error == errors.end() ? cudaSuccess : *error;
 }
 
-// Every tensor's step: the adapted ones' with factors[t], which are in device memory.
+// Takes the step of every tensor. The adapted tensors take theirs with factors[t], in device
+// memory.
 template <typename Step, typename Factors>
 cudaError_t StepTensors(std::span<const WeightedVector> mix, const Step& step,
                         const LayerwiseTensors& tensors, const Factors* factors, float* out,

@@ -5,8 +5,8 @@
 namespace grapevine {
 namespace {
 
-// out <- sum - learning_rate * update. Decay and Nesterov are tests that all threads
-// decide alike, since kernels for each of them would cost more to compile than to run.
+// out <- sum - learning_rate * update. Decay and Nesterov are run-time tests, which all threads
+// decide alike: compiling a kernel for each would cost more than the tests do.
 template <bool kMomentum>
 struct SgdPass {
   SgdStep step;

@@ -1,11 +1,11 @@
-// The passes over vectors that a stream queues, on a GPU: the weighted sum and the fused passes of
+// The passes over vectors that a stream queues on a GPU: the weighted sum and the fused passes of
 // decentralized SGD, Adam and Adagrad (kernels/passes/mix_and_step.h), LARS and LAMB
 // (kernels/vector/layerwise_step.h), norms and clipping by them (kernels/vector/norms.h) and the
-// sketch (kernels/passes/sketch.h). With the same bits as on a CPU's thread that flushes denormals
-// (kernels/passes/denormals.h; NaN is NaN, whichever).
+// sketch (kernels/passes/sketch.h). The bits are those of a CPU thread that flushes denormals
+// (kernels/passes/denormals.h); only the bits of a NaN may differ.
 //
-// Each is one sweep over device memory; a pass that needs a norm takes it in a sweep before, and
-// leaves it in device memory, so that nothing waits for it. Bytes moved by a sweep: 4 an element
+// Each pass is one sweep over device memory. A pass that needs a norm computes it in a sweep before
+// and leaves it in device memory, so that nothing waits for it. A sweep moves 4 bytes an element
 // for each vector that is summed or looked at and for the result; a step also reads the gradient,
 // and reads and writes its state.
 //
@@ -25,19 +25,19 @@
 
 namespace grapevine {
 
-// The kernel's arguments hold this many vectors.
+// The largest number of vectors that a kernel's arguments hold.
 inline constexpr size_t kMaxCudaTerms = 192;
 
 // Starts the sum on `stream`; `terms` need not outlive the call. All vectors are device memory;
-// WeightedSum says which may be equal. Vectors with the same offset from a boundary of 16
-// bytes, such as the same part of several allocations, are read 16 bytes at a time, others 4.
-// More than kMaxCudaTerms terms are cudaErrorInvalidValue.
+// WeightedSum says which may be equal. Vectors are read 16 bytes at a time if all have the same
+// offset from a boundary of 16 bytes, such as the same part of several allocations, and otherwise
+// 4 bytes at a time. cudaErrorInvalidValue for more than kMaxCudaTerms terms.
 cudaError_t CudaWeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out,
                             cudaStream_t stream);
 
 // Starts the pass on `stream`; `mix` and `step` need not outlive the call. All vectors are
-// device memory; MixAndStep says which may be equal, CudaWeightedSum how they should be
-// aligned and how many there may be.
+// device memory. MixAndStep says which of them may be equal, CudaWeightedSum how they should be
+// aligned and how many are allowed.
 cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
                            float* out, cudaStream_t stream);
 cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const AdamStep& step, int64_t size,
@@ -45,7 +45,8 @@ cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const AdamStep& 
 cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const AdagradStep& step,
                            int64_t size, float* out, cudaStream_t stream);
 
-// The same with rates by tensors' norms; the scratch memory is device memory, too.
+// Starts a pass of LARS or LAMB on `stream`, under the conditions of the passes above. The scratch
+// memory is device memory too.
 cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix,
                            const Layerwise<LarsStep>& layerwise, int64_t size, float* out,
                            cudaStream_t stream);
@@ -53,28 +54,28 @@ cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix,
                            const Layerwise<LambStep>& layerwise, int64_t size, float* out,
                            cudaStream_t stream);
 
-// Bytes of CudaSketch's workspace in device memory, aligned to 8: at most 4 MiB.
+// Returns the bytes of CudaSketch's workspace, device memory aligned to 8 bytes: at most 4 MiB.
 size_t CudaSketchWorkspace(int64_t size);
 
-// Starts computing the kSketchSize doubles of `sketch` on `stream`. All pointers are device
-// memory.
+// Starts the computation of the kSketchSize doubles of `sketch` on `stream`. All pointers are
+// device memory.
 cudaError_t CudaSketch(const float* vector, int64_t size, uint64_t seed, double* sketch,
                        void* workspace, cudaStream_t stream);
 
-// Bytes of CudaTensorSquaredNorms' workspace in device memory, aligned to 8. `chunks` is the
-// tensors' TotalChunks.
+// Returns the bytes of CudaTensorSquaredNorms' workspace, device memory aligned to 8 bytes.
+// `chunks` is the tensors' TotalChunks.
 constexpr size_t CudaTensorNormsWorkspace(int64_t chunks) {
   return static_cast<size_t>(chunks) * sizeof(double);
 }
 
-// Starts computing norms[t], the SquaredNorm of each of the tensors, on `stream`. `tensors` is
-// TensorSpans' result and need not outlive the call; the pointers are device memory. Reading is
-// fastest where a tensor is aligned to 16 bytes.
+// Starts the computation of norms[t], the SquaredNorm of tensor t, on `stream`. `tensors` is a
+// result of TensorSpans and need not outlive the call; the pointers are device memory. Tensors that
+// are aligned to 16 bytes are read fastest.
 cudaError_t CudaTensorSquaredNorms(const float* vector, std::span<const TensorSpan> tensors,
                                    double* norms, void* workspace, cudaStream_t stream);
 
-// Starts clipping a vector to a norm on `stream`. `scratch` has ClipScratch doubles; both are
-// device memory.
+// Starts clipping `vector` to the norm `limit` on `stream`. `scratch` has ClipScratch doubles;
+// vector and scratch are device memory.
 cudaError_t CudaClipNorm(float* vector, int64_t size, double limit, double* scratch,
                          cudaStream_t stream);
 

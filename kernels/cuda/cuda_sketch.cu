@@ -7,15 +7,14 @@ namespace grapevine {
 namespace {
 
 constexpr int kWarp = 32;
-constexpr int kWarps = 4;  // of a block: few, so that few chunks too spread over the GPU
-// Groups whose elements a warp has in flight together: 2 KiB, and 24 KiB and more on a
-// multiprocessor from 25 million elements on.
+constexpr int kWarps = 4;  // warps of a block: few, so that few chunks too spread over the GPU
+// The number of groups whose elements a warp has in flight together: 2 KiB, and 24 KiB and more on
+// a multiprocessor from 25 million elements on.
 constexpr int kBatch = 8;
 
 static_assert(kSketchGroup == 2 * kWarp && kSketchRound == kWarp * kSketchGroup);
 
-// The two elements of a group that are this thread's; past the end 0, whose sum
-// changes nothing.
+// This thread's two elements of a group. Elements past the end are 0, which changes no sum.
 struct Pair {
   float low, high;
 };
@@ -24,8 +23,8 @@ __device__ __forceinline__ Pair LoadPair(const float* __restrict__ vector, int64
   return {i < end ? __ldcs(vector + i) : 0.0f, i + kWarp < end ? __ldcs(vector + i + kWarp) : 0.0f};
 }
 
-// A warp adds the chunk [begin, end) to its buckets in shared memory. The elements of
-// a group go to different buckets, and groups follow each other: no atomics.
+// Adds the chunk [begin, end) to the warp's buckets in shared memory. No atomics are needed: the
+// elements of a group go to different buckets, and groups follow each other.
 __device__ __forceinline__ void AddChunk(const float* __restrict__ vector, int64_t begin,
                                          int64_t end, const SketchHash& hash,
                                          volatile double* buckets) {
@@ -52,7 +51,7 @@ __device__ __forceinline__ void AddChunk(const float* __restrict__ vector, int64
   }
 }
 
-// sketches[c][.] <- the sketch of chunk c.
+// sketches[c] <- the sketch of chunk c.
 __global__ void __launch_bounds__(kWarps* kWarp)
     ChunkSketchesKernel(const float* __restrict__ vector, int64_t size, int64_t chunk_size,
                         SketchHash hash, double* __restrict__ sketches) {
@@ -61,7 +60,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
   volatile double* const buckets = open[threadIdx.x / kWarp];
   const int64_t chunk = int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp;
   const int64_t begin = chunk * chunk_size;
-  if (begin >= size) return;  // the whole warp
+  if (begin >= size) return;  // holds for the whole warp
   for (int j = thread; j < kOpenSketchSize; j += kWarp) buckets[j] = 0;
   __syncwarp();
   AddChunk(vector, begin, min(size, begin + chunk_size), hash, buckets);
@@ -71,7 +70,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
   }
 }
 
-// Buckets of a block of the last kernel: 64 bytes of every chunk's sketch.
+// Buckets of a block of SketchKernel: 64 bytes of every chunk's sketch.
 constexpr int kBuckets = 8;
 
 __global__ void __launch_bounds__(kSketchLanes* kBuckets)

@@ -6,8 +6,8 @@
 namespace grapevine {
 namespace {
 
-// The elements of a vector. With three eighths of the threads' places occupied, a batch of 8 is 96
-// KiB in flight on a multiprocessor.
+// A source that gives the elements of a vector. At an occupancy of three eighths, a batch of 8
+// keeps 96 KiB in flight on a multiprocessor.
 struct VectorSource {
   static constexpr int kBatch = 8;
   const float* vector;

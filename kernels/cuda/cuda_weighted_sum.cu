@@ -4,7 +4,7 @@
 namespace grapevine {
 namespace {
 
-// The sum is the result.
+// A step that leaves the sum as it is.
 struct NoStep {
   template <int kWidth>
   struct Streams {};

@@ -1,10 +1,10 @@
-// The machinery of passes that sum vectors on a GPU: what CudaWeightedSum and CudaMixAndStep
-// share. Device code: included only by .cu files.
+// The machinery of passes that sum vectors on a GPU, shared by CudaWeightedSum and CudaMixAndStep.
+// Device code: included only by .cu files.
 //
-// Each thread loads kUnroll packs of 16 bytes of every vector before it uses the
-// first, so that even a pass over one vector keeps 32 KiB and more in flight on each
-// multiprocessor (4.8 TB/s at 0.8 us of latency are 30 KiB). Loads are
-// ld.global.cs, never .nc: the result may overwrite what is read.
+// Each thread loads kUnroll packs of 16 bytes of every vector before it uses the first, so that
+// even a pass over one vector keeps 32 KiB and more in flight on each multiprocessor (4.8 TB/s at
+// 0.8 us of latency are 30 KiB). Loads are ld.global.cs, never .nc: the result may overwrite the
+// vectors that are read.
 //
 // Internal to kernels/cuda/.
 #ifndef GRAPEVINE_KERNELS_CUDA_MIX_PASS_H_
@@ -24,10 +24,10 @@
 namespace grapevine {
 
 inline constexpr int kMixThreads = 256;
-// Instead of a fixed number of terms: the number in the arguments.
+// Stands for a number of terms that is not fixed at compile time but given in the arguments.
 inline constexpr int kAnyNumber = 0;
 
-// Neighbouring elements that one access moves: 4 or 1.
+// The neighbouring elements that one access moves: 4 or 1.
 template <int kWidth>
 struct Pack {
   float lane[kWidth];
@@ -62,9 +62,9 @@ struct MixTerms {
   const float* vectors[kMaxTerms];
 };
 
-// How a vector is divided: `head` single elements, `packs` of four that are aligned in every
-// vector, single elements up to `size`. Vectors with different alignments have only single
-// elements.
+// The division of a vector: `head` single elements, then `packs` packs of four that are aligned in
+// every vector, then single elements up to `size`. Vectors with different alignments have only
+// single elements.
 struct MixShape {
   int64_t head;
   int64_t packs;
@@ -73,15 +73,15 @@ struct MixShape {
   __host__ __device__ int64_t singles() const { return size - 4 * packs; }
 };
 
-// A thread's registers for one pack between loading and storing: the terms, or their sum where
-// there are many, and what the step reads.
+// A thread's registers for one pack between loading and storing: the terms, or with kAnyNumber
+// their sum, and the vectors that the step reads.
 template <int kTerms, int kWidth, typename Step>
 class MixPack {
  public:
-  // Terms that are loaded before the first is used.
+  // The number of terms that are loaded before the first is used.
   static constexpr int kGroup = kTerms == kAnyNumber ? 4 : kTerms;
 
-  // The pack that begins at element i.
+  // Loads the pack that begins at element i.
   __device__ __forceinline__ void Load(const MixTerms<kTerms>& terms, const Step& step, int64_t i) {
     step.Load(i, &streams_);
     LoadGroup(terms, 0, i);
@@ -133,12 +133,12 @@ class MixPack {
   typename Step::template Streams<kWidth> streams_;
 };
 
-// Packs per thread: enough for 64 bytes or more, but few enough that the registers allow half
-// occupancy.
+// Returns the packs per thread: enough for 64 bytes or more, but few enough that the registers
+// allow half occupancy.
 constexpr int MixUnroll(int terms) { return terms == kAnyNumber ? 1 : terms == 1 ? 4 : 2; }
 
-// out <- step(sum of terms). Every element is read and written by one thread, its
-// store depending on all its loads: `out` may be one of the inputs.
+// out <- step(sum of terms). Every element is read and written by one thread, and its store depends
+// on all its loads; `out` may therefore be one of the inputs.
 template <int kTerms, typename Step>
 __global__ void __launch_bounds__(kMixThreads)
     MixKernel(MixTerms<kTerms> terms, Step step, MixShape shape, float* out) {
@@ -164,12 +164,13 @@ __global__ void __launch_bounds__(kMixThreads)
   }
 }
 
-// The offset of `vector` from a boundary of 16 bytes, in elements.
+// Returns the offset of `vector` from a boundary of 16 bytes, in elements.
 inline int64_t PastBoundary(const float* vector) {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(vector) % 16 / sizeof(float));
 }
 
-// `streams` are the vectors read or written in addition to the terms; null where unused.
+// Returns the division of the vectors. `streams` are the vectors that are read or written in
+// addition to the terms; unused ones are null.
 inline MixShape ShapeOf(std::span<const WeightedVector> terms,
                         std::initializer_list<const float*> streams, int64_t size, float* out) {
   const int64_t past = PastBoundary(out);
@@ -205,7 +206,7 @@ cudaError_t LaunchMix(std::span<const WeightedVector> terms, const Step& step,
   return cudaGetLastError();
 }
 
-// The kernel for this many terms.
+// Launches the kernel for the number of terms.
 template <typename Step>
 cudaError_t Mix(std::span<const WeightedVector> terms, const Step& step,
                 std::initializer_list<const float*> streams, int64_t size, float* out,

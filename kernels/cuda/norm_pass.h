@@ -1,13 +1,12 @@
-// The machinery of passes that take squared norms of tensors on a GPU
-// (kernels/vector/norms.h): of a vector, or of what each element of several vectors gives.
-// With the same bits as on the CPU, in one sweep over device memory. Device code: included only by
-// .cu files.
+// The machinery of passes that compute squared norms of tensors on a GPU (kernels/vector/norms.h):
+// norms of a vector, or of the values that a function of several vectors gives for each element.
+// The bits are those of the CPU; a pass takes one sweep over device memory. Device code: included
+// only by .cu files.
 //
 // A Source gives the elements whose squares are summed:
-//   - kBatch: rows of 16 bytes of each vector that a thread has in flight;
-//   - Aligned(i): whether elements [i, i + 4) may be loaded at once, for an i of any tensor's
-//   start;
-//   - One(i), FourAt(i): an element, and four of them.
+//   - kBatch: the number of rows of 16 bytes of each vector that a thread has in flight;
+//   - Aligned(i): whether elements [i, i + 4) may be loaded at once; i is the start of a tensor;
+//   - One(i), FourAt(i): element i, and elements [i, i + 4).
 //
 // Internal to kernels/cuda/.
 #ifndef GRAPEVINE_KERNELS_CUDA_NORM_PASS_H_
@@ -25,7 +24,7 @@
 namespace grapevine {
 
 inline constexpr int kNormThreads = 256;
-// A chunk's: each holds four of its lanes, and reads 16 bytes of every row of lanes.
+// Threads of a chunk. Each holds four lanes of it, and reads 16 bytes of every row of lanes.
 inline constexpr int kChunkThreads = kSumLanes / 4;
 inline constexpr int kChunksOfBlock = kNormThreads / kChunkThreads;
 
@@ -38,16 +37,18 @@ __device__ __forceinline__ Four LoadFour(const float* elements) {
   return {{four.x, four.y, four.z, four.w}};
 }
 
-// Tensors of one launch, as a kernel's argument: with a Source within the 4 KiB that it may have.
+// The tensors of one launch, as a kernel's argument. Together with a Source, the table fits the
+// 4 KiB that arguments may have.
 struct SpanTable {
   static constexpr size_t kMaxTensors = 128;
   int count;
   TensorSpan tensors[kMaxTensors];
 };
 
-// The elements at places [place, place + 4) of a tensor's chunk that has `size` of them and begins
-// at element `start` of the vector. If not all of it is there, or it is not aligned, one by one,
-// and those past the end as 0, which adds nothing to a sum of squares.
+// Returns the elements at places [place, place + 4) of a chunk that has `size` elements and begins
+// at element `start` of the vector. Unless kWhole, the chunk is not complete or not aligned: its
+// elements are then loaded one by one, and those past the end are 0, which adds nothing to a sum of
+// squares.
 template <bool kWhole, typename Source>
 __device__ __forceinline__ Four PlacesOf(const Source& source, int64_t start, int size, int place) {
   if constexpr (kWhole) {
@@ -66,7 +67,7 @@ __device__ __forceinline__ Four PlacesOf(const Source& source, int64_t start, in
 template <bool kWhole, typename Source>
 __device__ __forceinline__ void AddRows(const Source& source, int64_t start, int size,
                                         double (&lanes)[4]) {
-  constexpr int kRows = kWhole ? Source::kBatch : Source::kBatch / 2;  // or it would spill
+  constexpr int kRows = kWhole ? Source::kBatch : Source::kBatch / 2;  // more would spill
   const int thread = threadIdx.x % kChunkThreads;
 #pragma unroll 1
   for (int row = 0; row < size; row += kRows * kSumLanes) {
@@ -84,8 +85,9 @@ __device__ __forceinline__ void AddRows(const Source& source, int64_t start, int
   }
 }
 
-// The sum over the tensor's chunk `chunk`, in the first of the kChunkThreads threads that are here
-// with the same chunk. Chunks past the last are empty: every thread of a warp must be here.
+// Returns the sum over the tensor's chunk `chunk`; the result is valid in the first of the
+// kChunkThreads threads that call with the same chunk. Every thread of a warp must call; chunks
+// past the last are empty.
 template <typename Source>
 __device__ __forceinline__ double SumChunk(const Source& source, const TensorSpan& tensor,
                                            int64_t chunk) {
@@ -109,8 +111,8 @@ __device__ __forceinline__ double SumChunk(const Source& source, const TensorSpa
   return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
 
-// The last tensor whose first chunk is not after `chunk`: of tensors that begin there,
-// all but the last are empty.
+// Returns the last tensor whose first chunk is at or before `chunk`. If several tensors begin at
+// that chunk, all but the last are empty.
 __device__ __forceinline__ TensorSpan TensorOf(const SpanTable& table, int64_t chunk) {
   int first = 0, past = table.count;
   while (past - first > 1) {
@@ -120,7 +122,7 @@ __device__ __forceinline__ TensorSpan TensorOf(const SpanTable& table, int64_t c
   return table.tensors[first];
 }
 
-// sums[c] <- the sum over chunk c, of those in [first, end).
+// sums[c] <- the sum over chunk c, for c in [first, end).
 template <typename Source>
 __global__ void __launch_bounds__(kNormThreads, 3)
     NormChunksKernel(Source source, SpanTable table, int64_t first, int64_t end, double* sums) {
@@ -131,7 +133,7 @@ __global__ void __launch_bounds__(kNormThreads, 3)
   if (threadIdx.x % kChunkThreads == 0 && chunk < end) sums[chunk] = sum;
 }
 
-// norms[t] <- the sum of a tensor's chunks' sums, by one block of kChunkLanes threads.
+// norms[t] <- the sum of the chunk sums of tensor t, by one block of kChunkLanes threads.
 template <typename Source>
 __global__ void __launch_bounds__(kChunkLanes)
     NormsKernel(SpanTable table, const double* __restrict__ chunk_sums, double* norms) {
@@ -150,8 +152,8 @@ __global__ void __launch_bounds__(kChunkLanes)
   if (threadIdx.x == 0) norms[blockIdx.x] = lanes[0];
 }
 
-// Starts computing norms[t] of each tensor: two launches for every kMaxTensors of them. `sums` has
-// room for all their chunks.
+// Starts the computation of norms[t] for each tensor t, with two launches for every kMaxTensors
+// tensors. `sums` has room for all their chunks.
 template <typename Source>
 cudaError_t SquaredNorms(const Source& source, std::span<const TensorSpan> tensors, double* norms,
                          double* sums, cudaStream_t stream) {

@@ -1,13 +1,13 @@
 // A device with memory of its own, as the rest of the project sees it, and the GPUs of this
-// machine: without CUDA's headers, so that its users can be built and tested where there is no GPU.
+// machine. This header does without CUDA's headers, so that its users can be built and tested on
+// machines without a GPU.
 //
-// Work is queued on streams. A stream does its work in the order in which it was queued;
-// between streams only Record and WaitFor establish an order. kernels/cuda/ has the real
-// device, tests/testing/emulated_device.h one in CPU memory that does everything as late as
-// allowed.
+// Work is queued on streams. A stream does its work in the order in which it was queued; between
+// streams, only Record and WaitFor establish an order. kernels/cuda/ has the real device;
+// tests/testing/emulated_device.h has one in CPU memory that does everything as late as allowed.
 //
-// FindGpus and OpenGpu have two implementations, of which a build has one: CUDA's, and one that
-// finds none (no_gpu.cc).
+// FindGpus and OpenGpu have two implementations: CUDA's, and one that finds no GPUs (no_gpu.cc). A
+// build links one of them.
 #ifndef GRAPEVINE_KERNELS_DEVICE_DEVICE_H_
 #define GRAPEVINE_KERNELS_DEVICE_DEVICE_H_
 
@@ -29,57 +29,58 @@ class DeviceEvent {
  public:
   virtual ~DeviceEvent() = default;
 
-  // Whether all work before it is done; on a failed device, true.
+  // Returns whether all work before the event is done; true on a failed device.
   virtual bool passed() = 0;
-  // Waits for it on this thread. The device's error, if it failed;
-  // DeadlineExceeded when the work takes longer.
+  // Blocks this thread until the event has passed. Returns the device's error if it failed, and
+  // DeadlineExceeded if the work takes longer than `timeout`.
   virtual absl::Status Wait(std::chrono::nanoseconds timeout) = 0;
-  // The time from `earlier` to this one, as measured by the device; both are timed and have
-  // passed.
+  // Returns the time from `earlier` to this event, as measured by the device. Both events must be
+  // timed and have passed.
   virtual std::chrono::nanoseconds Since(const DeviceEvent& earlier) const = 0;
 };
 
-// Which stream's work a device does first.
+// The priority of a stream: a device does the work of a stream of higher priority first.
 enum class StreamPriority { kHigh, kNormal, kLow };
 
-// Calls return at once. Thread-safe; what two threads queue is ordered somehow. The arguments
-// of a call stay alive, and host memory unchanged, until the work is done.
+// Calls return at once. The arguments of a call must stay alive, and host memory unchanged, until
+// the work is done. Thread-safe; the work that two threads queue is in an arbitrary order.
 class DeviceStream : public VectorPasses {
  public:
-  // An event after all that was queued so far.
+  // Returns an event after all work that was queued so far.
   virtual std::shared_ptr<DeviceEvent> Record() = 0;
-  // The same, for DeviceEvent::Since.
+  // Returns an event like Record's that is timed, for DeviceEvent::Since.
   virtual std::shared_ptr<DeviceEvent> RecordTimed() = 0;
-  // Everything queued from now on waits for `event`, of any stream.
+  // Makes all work that is queued from now on wait for `event`, of any stream.
   virtual void WaitFor(const DeviceEvent& event) = 0;
 
-  // Copies between pinned host memory and the device's.
+  // Copy `bytes` bytes between pinned host memory and the device's memory.
   virtual void Upload(const void* host, int64_t bytes, void* device) = 0;
   virtual void Download(const void* device, int64_t bytes, void* host) = 0;
 
-  // kernels/passes/sketch.h of a vector into the kSketchSize numbers of `sketch`, with a
-  // workspace of this many bytes. All pointers are the device's.
+  // Computes the sketch of a vector (kernels/passes/sketch.h) into the kSketchSize numbers of
+  // `sketch`, with a workspace of SketchWorkspace bytes. All pointers are device memory.
   virtual int64_t SketchWorkspace(int64_t size) const = 0;
   virtual void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void* workspace,
                              double* sketch) = 0;
-  // The sum of a vector's squares, with the CPU's bits (kernels/vector/norms.h), into *norm,
-  // likewise.
+  // Computes the sum of a vector's squares, with the CPU's bits (kernels/vector/norms.h), into
+  // *norm, with a workspace of NormWorkspace bytes. All pointers are device memory.
   virtual int64_t NormWorkspace(int64_t size) const = 0;
   virtual void ComputeSquaredNorm(const float* vector, int64_t size, void* workspace,
                                   double* norm) = 0;
 
-  // The first error of queueing; later calls do nothing. Errors of the work itself are returned
-  // by DeviceEvent::Wait.
+  // Returns the first error of queueing; after it, calls do nothing. Errors of the work itself are
+  // returned by DeviceEvent::Wait.
   virtual absl::Status status() const = 0;
 
-  // Waits for all that was queued so far; its first error, of queueing or of the work.
+  // Waits for all work that was queued so far. Returns the error of the work, or else the first
+  // error of queueing.
   absl::Status Finish(std::chrono::nanoseconds timeout) {
     absl::Status done = Record()->Wait(timeout);
     return done.ok() ? status() : done;
   }
 };
 
-// Thread-safe. Outlives its streams and all memory that it gives.
+// A device must outlive its streams and all memory that it allocates. Thread-safe.
 class Device {
  public:
   virtual ~Device() = default;
@@ -87,9 +88,9 @@ class Device {
   // "cuda:0 (NVIDIA H200)"
   virtual const std::string& name() const = 0;
 
-  // Device memory, and pinned host memory; aligned to 256 bytes, uninitialized. Freed when the
-  // last holder drops it, which must not be before the work that uses it is done.
-  // ResourceExhausted names `what` it was for.
+  // Allocate device memory, and pinned host memory: uninitialized, and aligned to 256 bytes. The
+  // memory is freed when the last holder drops it; keep it until the work that uses it is done.
+  // ResourceExhausted if memory is short; the message says `what` it was for.
   virtual absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes, std::string_view what) = 0;
   virtual absl::StatusOr<std::shared_ptr<void>> AllocatePinned(int64_t bytes,
                                                                std::string_view what) = 0;
@@ -100,23 +101,23 @@ class Device {
   }
 };
 
-// A copy of host memory on a device, which may still be in progress. Thread-safe. A reader
-// makes its stream wait for arrived(), and drops the copy when the work queued there is done.
-// The host memory must not change until arrived() has passed.
+// A copy of host memory on a device; copying may still be in progress. A reader makes its stream
+// wait for arrived(), and drops the copy when the work queued on that stream is done. The host
+// memory must not change until arrived() has passed. Thread-safe.
 class DeviceCopy {
  public:
-  // Queues the copy of `bytes` bytes on `stream`, of `device`; both outlive it. Errors are
-  // Device::Allocate's and DeviceStream::status's.
+  // Queues the copy of `bytes` bytes on `stream`, a stream of `device`. Both must outlive the copy.
+  // Returns errors of Device::Allocate and of DeviceStream::status.
   static absl::StatusOr<std::shared_ptr<const DeviceCopy>> Make(Device& device,
                                                                 DeviceStream& stream,
                                                                 const void* host, int64_t bytes,
                                                                 std::string_view what);
-  // Its memory is not freed before the copy has ended.
+  // Waits for the end of the copy before the memory is freed.
   ~DeviceCopy();
   DeviceCopy(const DeviceCopy&) = delete;
   DeviceCopy& operator=(const DeviceCopy&) = delete;
 
-  // The device's memory.
+  // Returns the copy's address in device memory.
   const void* get() const { return memory_.get(); }
   DeviceEvent& arrived() const { return *arrived_; }
 
@@ -129,17 +130,19 @@ class DeviceCopy {
 
 // A GPU of this machine.
 struct GpuInfo {
-  int index = 0;               // as the runtime counts
+  int index = 0;               // in the order of the CUDA runtime
   std::string name;            // "NVIDIA H200"
   int64_t memory = 0;          // bytes
   int compute_capability = 0;  // 90 is 9.0
 };
 
-// At least one, in the runtime's order. Unavailable, with the reason: no GPU, no driver, a
-// driver too old for this build, or a build without CUDA.
+// Returns the usable GPUs, at least one, in the runtime's order. Unavailable, with the reason, if
+// the machine has no usable GPU or no driver, the driver is too old for this build, or the build
+// is without CUDA.
 absl::StatusOr<std::vector<GpuInfo>> FindGpus();
 
-// Errors as FindGpus'; NotFound for any other index.
+// Opens the GPU whose GpuInfo::index is `index`. Returns the errors of FindGpus, and NotFound if no
+// usable GPU has this index.
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index);
 
 }  // namespace grapevine

@@ -8,7 +8,7 @@ namespace grapevine {
 void StreamOrder::Before(DeviceStream& stream, std::span<const MemoryRange> reads,
                          std::span<const MemoryRange> writes) {
   const size_t waiting = IndexOf(stream);
-  std::vector<const Use*> last(streams_.size(), nullptr);  // by stream, of those to wait for
+  std::vector<const Use*> last(streams_.size(), nullptr);  // by stream: the last use to wait for
   const auto look_at = [&](const MemoryRange& range, bool written) {
     const auto uses = uses_.find(range.memory);
     if (uses == uses_.end() || range.empty()) return;
@@ -48,7 +48,7 @@ void StreamOrder::Remember(const void* memory, Use use) {
   Uses& uses = uses_[memory];
   std::erase_if(uses, [&](const Use& older) {
     const bool covered = use.begin <= older.begin && older.end <= use.end;
-    // Nobody who reads waits for a read, so that it stands for reads of its stream alone.
+    // Readers do not wait for reads, so that a read can replace only reads of its own stream.
     return covered &&
            (use.writes ? Follows(use.stream, older) : older.stream == use.stream && !older.writes);
   });

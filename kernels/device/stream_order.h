@@ -1,18 +1,18 @@
-// Which stream waits for which: the order between a device's streams that use the same memory.
+// The order between a device's streams that use the same memory: which stream waits for which.
 //
-// A reader waits for other streams' writes that overlap what it reads, a writer for their reads
-// as well; for the last one of each stream, and not twice for the same one. Memory is
+// A reader waits for other streams' writes that overlap its range, a writer for their reads as
+// well. It waits for the last such use of each stream, and never twice for the same use. Memory is
 // identified by its start, so that the order also holds when a vector is dropped and its memory
 // reused.
 //
-// A use is forgotten once a later one replaces it: one of the same stream, or a write by a
-// stream that waited for it, whose range covers it. Whoever would wait for the older use waits
-// for the later one. So pieces of a vector that are used repeatedly take one entry each, and a
-// write of the whole vector leaves one entry. There are never more than kMaxUses of one stream
-// in one memory: beyond that its two oldest are merged into one that covers both. That orders
-// more than necessary, never less, and only behind work that is long done.
+// A use is forgotten once a later use, whose range covers it, replaces it: a use by the same
+// stream, or a write by a stream that waited for it. A stream that would wait for the older use
+// waits for the later one instead. Pieces of a vector that are used repeatedly thus take one entry
+// each, and a write of the whole vector leaves one entry. One memory has at most kMaxUses uses of
+// one stream: beyond that, the stream's two oldest uses are merged into one that covers both. The
+// merged use orders more than necessary, never less, and only behind work that is long done.
 //
-// Thread-compatible. The streams outlive it.
+// Thread-compatible. The streams must outlive the order.
 #ifndef GRAPEVINE_KERNELS_DEVICE_STREAM_ORDER_H_
 #define GRAPEVINE_KERNELS_DEVICE_STREAM_ORDER_H_
 
@@ -40,15 +40,16 @@ class StreamOrder {
  public:
   static constexpr size_t kMaxUses = 64;
 
-  // Work queued on `stream` from now on may read and write these ranges. Work that other
-  // streams begin before After is not ordered with it.
+  // Lets work that is queued on `stream` from now on read and write these ranges. That work is not
+  // ordered with work that other streams begin before the matching call of After.
   void Before(DeviceStream& stream, std::span<const MemoryRange> reads,
               std::span<const MemoryRange> writes);
-  // The work has been queued; it is done when the returned event has passed.
+  // Records that work on these ranges has been queued on `stream`. The work is done when the
+  // returned event has passed.
   std::shared_ptr<DeviceEvent> After(DeviceStream& stream, std::span<const MemoryRange> reads,
                                      std::span<const MemoryRange> writes);
 
-  // The number of remembered uses, for tests of the bound.
+  // Returns the number of remembered uses of `memory`, for tests of the bound.
   size_t uses(const void* memory) const;
 
  private:
@@ -57,17 +58,17 @@ class StreamOrder {
     int64_t begin;
     int64_t end;
     bool writes;
-    int64_t number;  // of the event, counted over all streams
+    int64_t number;  // number of the event, counted over all streams
     std::shared_ptr<DeviceEvent> event;
   };
   struct Stream {
     const DeviceStream* stream;
-    std::vector<int64_t> waited_for;  // the number of the last event, by stream; or 0
+    std::vector<int64_t> waited_for;  // by stream: the number of its last awaited event, or 0
   };
-  using Uses = std::vector<Use>;  // of one memory, in the order of their numbers
+  using Uses = std::vector<Use>;  // the uses of one memory, in the order of their numbers
 
   size_t IndexOf(const DeviceStream& stream);
-  // Whether the next work of `stream` comes after `use` anyway.
+  // Returns whether the next work of `stream` comes after `use` without another wait.
   bool Follows(size_t stream, const Use& use) const {
     return stream == use.stream || use.number <= streams_[stream].waited_for[use.stream];
   }

@@ -25,11 +25,11 @@
 
 namespace grapevine {
 
-// Elements. So small that the reads of all vectors stay in flight together: a block of 4 KiB,
-// read vector by vector, costs a third of the bandwidth.
+// Elements of a block. It is small, so that the reads of all vectors stay in flight together: a
+// block of 4 KiB, read vector by vector, costs a third of the bandwidth.
 inline constexpr int64_t kBlock = 128;
 
-// block <- (block +) sum of kTerms terms at `offset`.
+// block <- (block +) sum of kTerms terms at `offset`. The old block counts unless kFirst.
 template <int kTerms, bool kFirst>
 GRAPEVINE_INLINE void AddTerms(const WeightedVector* terms, int64_t offset, int64_t size,
                                float* __restrict block) {
@@ -61,7 +61,7 @@ GRAPEVINE_INLINE void AddUpToFour(std::span<const WeightedVector> terms, int64_t
   }
 }
 
-// block[0, size) <- the sum of terms[.][offset, offset + size), size <= kBlock.
+// block[0, size) <- the sum of terms[.][offset, offset + size), where size <= kBlock.
 GRAPEVINE_INLINE void SumBlock(std::span<const WeightedVector> terms, int64_t offset, int64_t size,
                                float* __restrict block) {
   if (terms.empty()) {
@@ -77,9 +77,9 @@ GRAPEVINE_INLINE void SumBlock(std::span<const WeightedVector> terms, int64_t of
   }
 }
 
-// How blocks are stored in `out`. Non-temporal stores save the read of a line that is about to
-// be overwritten, which pays where `out` is too large to be found in the cache later and is not
-// one of the inputs (whose lines are there already).
+// Stores blocks in `out`. Non-temporal stores save the read of a line that is about to be
+// overwritten. This pays if `out` is too large to be found in the cache later and is not one of
+// the inputs, whose lines are in the cache already.
 class BlockStore {
  public:
   BlockStore(float* out, int64_t size, std::span<const WeightedVector> terms)
@@ -92,8 +92,8 @@ class BlockStore {
   BlockStore(const BlockStore&) = delete;
   BlockStore& operator=(const BlockStore&) = delete;
 
-  // Elements of the block at `offset`: after a short first one, blocks begin on a cache line of
-  // `out`.
+  // Returns the number of elements of the block at `offset`. After a short first block, blocks
+  // begin on a cache line of `out`.
   int64_t BlockSize(int64_t offset, int64_t size) const {
     const int64_t misaligned = reinterpret_cast<uintptr_t>(out_ + offset) % 64 / sizeof(float);
     return std::min(kBlock - misaligned, size - offset);
@@ -122,7 +122,8 @@ class BlockStore {
   bool streaming_;
 };
 
-// out <- the sum of `mix`, to each block of which rule(offset, size, block) is applied.
+// out <- the sum of `mix`. Before a block of the sum is stored, rule(offset, size, block) is
+// applied to it.
 template <typename Rule>
 struct MixKernel {
   GRAPEVINE_INLINE static void Run(std::span<const WeightedVector> mix, const Rule& rule,

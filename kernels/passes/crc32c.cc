@@ -16,7 +16,7 @@ namespace grapevine {
 namespace {
 
 #if defined(__SSE2__)
-// `to` begins a line of the cache; the rest of the last line is left.
+// Copies `lines` whole cache lines; `to` is aligned to a cache line.
 void StreamLines(std::byte* to, const std::byte* from, size_t lines) {
   constexpr int kWords = kCacheLine / sizeof(__m128i);
   for (size_t line = 0; line < lines; ++line, to += kCacheLine, from += kCacheLine) {
@@ -36,7 +36,7 @@ void CopyToMemory(std::byte* to, const std::byte* from, size_t size) {
   StreamLines(to + head, from + head, lines);
   const size_t done = head + lines * kCacheLine;
   std::memcpy(to + done, from + done, size - done);
-  // Such writes keep no order with those that come after, a mutex's among them.
+  // Streaming stores are not ordered with later stores, such as the unlocking of a mutex.
   _mm_sfence();
 }
 #else
@@ -58,8 +58,8 @@ void Copy(CopyTo where, void* to, const void* from, size_t size) {
 
 namespace {
 
-// Polynomials over GF(2) modulo the Castagnoli polynomial, bit-reflected: bit
-// 31 is the coefficient of x^0.
+// Polynomials over GF(2) modulo the Castagnoli polynomial are bit-reflected: bit 31 is the
+// coefficient of x^0.
 constexpr uint32_t kPolynomial = 0x82f63b78;
 constexpr uint32_t kOne = 0x80000000;
 
@@ -73,7 +73,7 @@ constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
   return product;
 }
 
-// x^exponent.
+// Returns x^exponent.
 constexpr uint32_t PowerOfX(uint64_t exponent) {
   uint32_t result = kOne;
   uint32_t square = TimesX(kOne);
@@ -83,7 +83,7 @@ constexpr uint32_t PowerOfX(uint64_t exponent) {
   return result;
 }
 
-// tables[k][b]: byte b, followed by k zero bytes.
+// tables[k][b] is the raw CRC of byte b followed by k zero bytes.
 using Tables = std::array<std::array<uint32_t, 256>, 8>;
 
 constexpr Tables MakeTables() {
@@ -120,16 +120,17 @@ uint64_t Load(const uint8_t* p) {
 
 // Bytes in each of the three interleaved streams; the three fit L1.
 constexpr size_t kStream = 1360;
-// The processor's own look-ahead begins anew with each stream: from memory, the sum took 1.8
-// times as long without this one. It may pass the end, where it does nothing.
+// Bytes that prefetches run ahead. The processor's own prefetcher begins anew with each stream:
+// from memory, the checksum took 1.8 times as long without explicit prefetches. They may pass the
+// end of the data, where they do nothing.
 constexpr size_t kAhead = 2 * 3 * kStream;
 
 GRAPEVINE_CRC_TARGET void Prefetch(const uint8_t* p) {
   _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
 }
 
-// What appending `bytes` zero bytes multiplies a raw CRC by, less the x^33 that
-// a reflected 64-bit product and the crc32 instruction add.
+// Returns the factor by which appending `bytes` zero bytes multiplies a raw CRC, without the x^33
+// that a reflected 64-bit product and the crc32 instruction add.
 constexpr uint32_t Shift(uint64_t bytes) { return PowerOfX(8 * bytes - 33); }
 
 GRAPEVINE_CRC_TARGET uint32_t Shifted(uint32_t crc, uint32_t shift) {
@@ -191,7 +192,7 @@ uint32_t Crc32c(uint32_t crc, const void* data, size_t size) {
 }
 
 uint32_t CopyAndCrc32c(CopyTo where, uint32_t crc, void* to, const void* from, size_t size) {
-  // Small enough for L1, so that the second look at the bytes is free.
+  // A block fits the L1 cache, so that reading its bytes a second time is free.
   constexpr size_t kBlock = 8160;
   std::byte* out = static_cast<std::byte*>(to);
   const std::byte* in = static_cast<const std::byte*>(from);

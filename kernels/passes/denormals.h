@@ -1,8 +1,8 @@
 // Flush-to-zero for the thread that computes.
 //
-// Arithmetic on denormal numbers is many times slower, and whether a thread flushes them
-// changes bits: every thread that computes does, so that a run gives the same weights whatever
-// thread computes them.
+// Arithmetic on denormal numbers is many times slower, and flushing them changes bits. Every
+// thread that computes flushes them, so that a run gives the same weights whatever thread computes
+// them.
 #ifndef GRAPEVINE_KERNELS_PASSES_DENORMALS_H_
 #define GRAPEVINE_KERNELS_PASSES_DENORMALS_H_
 

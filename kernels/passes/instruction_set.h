@@ -1,10 +1,11 @@
 // How the functions of a kernel are compiled: for several instruction sets, one of which is
-// chosen at run time; functions of one element also for GPUs.
+// chosen at run time. Functions of one element are also compiled for GPUs.
 //
 // A kernel is a class with a static, always-inlined Run, written as plain loops that the
 // compiler vectorizes for each set. Every set gives the same bits: contraction is off, and no
-// kernel lets the vector width decide an order of summation. Explicit calls rather than
-// target_clones, whose ifunc resolvers run before a sanitizer's runtime is ready.
+// kernel lets the vector width decide an order of summation. RunKernel calls each version
+// explicitly; target_clones would need ifunc resolvers, which run before a sanitizer's runtime is
+// ready.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_KERNELS_PASSES_INSTRUCTION_SET_H_
@@ -14,7 +15,7 @@
 
 // Marks a function with the arithmetic of one element, for every backend. A loop on the CPU and
 // a kernel on a GPU call the same definition: tests on the CPU cover the formula, and those on
-// a GPU only the launch. Inlined into its caller, whatever that is compiled for.
+// a GPU only the launch. The function is inlined, and thus compiled for whatever its caller is.
 #ifdef __CUDACC__
 #define GRAPEVINE_ELEMENTWISE __host__ __device__ __forceinline__
 #else
@@ -33,9 +34,9 @@ namespace grapevine {
 
 enum class InstructionSet { kBaseline, kAvx2, kAvx512 };
 
-// The best set that this machine has.
+// Returns the best set of this machine.
 InstructionSet BestInstructionSet();
-// All sets that this machine has, for tests that compare them.
+// Returns all sets of this machine, for tests that compare them.
 std::vector<InstructionSet> AvailableInstructionSets();
 
 template <typename Kernel, typename... Args>
@@ -50,7 +51,7 @@ void RunAvx2(const Args&... args) {
   Kernel::Run(args...);
 }
 
-// Runs Kernel::Run(args...) as compiled for `set`.
+// Runs the version of Kernel::Run(args...) that is compiled for `set`.
 template <typename Kernel, typename... Args>
 void RunKernel(InstructionSet set, const Args&... args) {
   switch (set) {

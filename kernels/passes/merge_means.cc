@@ -5,7 +5,7 @@ namespace {
 
 constexpr int kLanes = 16;
 
-// One block of up to kLanes elements; a partial sum for each lane.
+// Merges a block of up to kLanes elements. lanes[i] adds up the squared differences of lane i.
 inline void MergeBlock(const float* other, float share, int size, float* mean, double* lanes) {
   for (int i = 0; i < size; ++i) {
     const float difference = other[i] - mean[i];

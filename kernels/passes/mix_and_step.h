@@ -3,7 +3,7 @@
 //
 //   out = sum_k w_k v_k - learning_rate * u
 //
-// which is the update u of one of PyTorch's rules, applied to the mixture of D-PSGD
+// where u is the update of one of PyTorch's rules, applied to the mixture of D-PSGD
 // (arXiv:1705.09056, Algorithm 1).
 //
 // SGD (dampening 0):
@@ -14,20 +14,22 @@
 //
 // Adam (Kingma and Ba, arXiv:1412.6980, algorithm 1), in step t = 1, 2, ...:
 //
-//   g   = gradient_scale * gradient (+ weight_decay * own, if the decay is the gradient's)
+//   g   = gradient_scale * gradient (+ weight_decay * own, if it is added to the gradient)
 //   m  <- beta1 * m + (1 - beta1) * g
 //   v  <- beta2 * v + (1 - beta2) * g^2
 //   u   = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon)
-//         (+ weight_decay * own, if it is the update's: AdamW, arXiv:1711.05101, algorithm 2)
+//         (+ weight_decay * own, if it is added to the update: AdamW, arXiv:1711.05101,
+//         algorithm 2)
 //
 // Adagrad (Duchi et al., JMLR 12, 2011), with g as above:
 //
 //   s  <- s + g^2
 //   u   = g / (sqrt(s) + epsilon)
 //
-// Operations happen in exactly this order and without contraction, the sum of each element as
-// ((w_0 v_0 + w_1 v_1) + w_2 v_2) + ..., in the listed order, so that every instruction set and
-// every GPU gives the same bits. The arithmetic of one element is here for every backend.
+// Operations happen in exactly this order and without contraction. The terms of each element are
+// added in the listed order, as ((w_0 v_0 + w_1 v_1) + w_2 v_2) + .... Every instruction set and
+// every GPU thus gives the same bits. All backends share the arithmetic of one element, defined
+// here.
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_PASSES_MIX_AND_STEP_H_
@@ -41,7 +43,7 @@
 
 namespace grapevine {
 
-// A term of the sum, weight * vector; the memory is the caller's.
+// A term of the sum, weight * vector. The caller owns the memory.
 struct WeightedVector {
   float weight;
   const float* vector;
@@ -49,7 +51,7 @@ struct WeightedVector {
 
 // out <- sum_k weight_k * vector_k: averaging, and every linear combination that an algorithm asks
 // its driver for. Each vector and `out` have `size` elements. A term may be `out` itself, but no
-// other overlap is allowed. No terms give zeros.
+// other overlap is allowed. An empty sum is zero.
 void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out,
                  InstructionSet set = BestInstructionSet());
 
@@ -61,8 +63,8 @@ struct SgdCoefficients {
   float momentum = 0;
 };
 
-// u of one element. `own` is ignored without weight decay; `velocity`, m, is not touched
-// without momentum.
+// Returns u of one element and updates m, which is `*velocity`. `own` is ignored without weight
+// decay; `velocity` is not touched without momentum.
 template <Momentum kMomentum, bool kDecay>
 GRAPEVINE_ELEMENTWISE float SgdUpdate(const SgdCoefficients& sgd, float gradient, float own,
                                       float* velocity) {
@@ -76,12 +78,12 @@ GRAPEVINE_ELEMENTWISE float SgdUpdate(const SgdCoefficients& sgd, float gradient
   return update;
 }
 
-// One step's update of a mixture; every vector has the mixture's size.
+// One step of SGD on a mixture. Every vector has the mixture's size.
 struct SgdStep {
-  // Where weight decay is evaluated; not read when weight_decay is 0.
+  // The point at which weight decay is evaluated; not read if weight_decay is 0.
   const float* own = nullptr;
   const float* gradient = nullptr;
-  // The momentum buffer m, updated; not touched when momentum is 0.
+  // The momentum buffer m, updated; not touched if momentum is 0.
   float* velocity = nullptr;
   float learning_rate = 0;
   float gradient_scale = 1;
@@ -90,19 +92,20 @@ struct SgdStep {
   bool nesterov = false;
 };
 
-// `out` may be one of the mixed vectors, `own` or `gradient`, and `own` one of
-// the mixed vectors; no other overlap is allowed, least of all of `velocity`.
+// Mixes and takes a step of SGD. `out` may be one of the mixed vectors, `own` or `gradient`, and
+// `own` may be one of the mixed vectors; no other overlap is allowed, least of all of `velocity`.
 void MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size, float* out,
                 InstructionSet set = BestInstructionSet());
 
-// What weight decay is added to.
+// The quantity to which weight decay is added.
 enum class Decay { kNone, kGradient, kUpdate };
 
-// One step's; corrections and complements are computed once, in double precision.
+// The numbers of one step of Adam that are not vectors. Corrections and complements are computed
+// once, in double precision.
 struct AdamCoefficients {
   float gradient_scale = 1;
   Decay decay = Decay::kNone;
-  float weight_decay = 0;  // not read with kNone
+  float weight_decay = 0;  // not read with Decay::kNone
   float beta1 = 0.9f;
   float beta2 = 0.999f;
   float gain1 = 0.1f;              // 1 - beta1
@@ -112,7 +115,7 @@ struct AdamCoefficients {
   float epsilon = 1e-8f;
 };
 
-// Those of step `step`, counted from 0.
+// Returns the coefficients of step `step`, counted from 0.
 inline AdamCoefficients AdamCoefficientsAt(int64_t step, double beta1, double beta2,
                                            double epsilon) {
   const auto t = static_cast<double>(step + 1);
@@ -125,7 +128,8 @@ inline AdamCoefficients AdamCoefficientsAt(int64_t step, double beta1, double be
           .epsilon = static_cast<float>(epsilon)};
 }
 
-// m and v of one element. `own` is ignored where the decay is not the gradient's.
+// Updates m and v of one element, `*mean` and `*square`. `own` is ignored unless weight decay is
+// added to the gradient.
 template <Decay kDecay>
 GRAPEVINE_ELEMENTWISE void AdamMoments(const AdamCoefficients& adam, float gradient, float own,
                                        float* mean, float* square) {
@@ -135,7 +139,7 @@ GRAPEVINE_ELEMENTWISE void AdamMoments(const AdamCoefficients& adam, float gradi
   *square = adam.beta2 * *square + adam.gain2 * g * g;
 }
 
-// u of one element. `own` is ignored where the decay is not the update's.
+// Returns u of one element. `own` is ignored unless weight decay is added to the update.
 template <Decay kDecay>
 GRAPEVINE_ELEMENTWISE float AdamUpdate(const AdamCoefficients& adam, float mean, float square,
                                        float own) {
@@ -145,9 +149,9 @@ GRAPEVINE_ELEMENTWISE float AdamUpdate(const AdamCoefficients& adam, float mean,
   return update;
 }
 
-// One step's update of a mixture; every vector has the mixture's size.
+// One step of Adam on a mixture. Every vector has the mixture's size.
 struct AdamStep {
-  // Where weight decay is evaluated; not read without it.
+  // The point at which weight decay is evaluated; not read with Decay::kNone.
   const float* own = nullptr;
   const float* gradient = nullptr;
   float* mean = nullptr;    // m, updated
@@ -157,7 +161,7 @@ struct AdamStep {
 };
 
 struct AdagradStep {
-  // Where weight decay is evaluated; not read when weight_decay is 0.
+  // The point at which weight decay is evaluated; not read if weight_decay is 0.
   const float* own = nullptr;
   const float* gradient = nullptr;
   float* sum = nullptr;  // s, updated
@@ -167,7 +171,7 @@ struct AdagradStep {
   float epsilon = 1e-10f;
 };
 
-// u of one element; `sum` is updated.
+// Returns u of one element and updates s, which is `*sum`.
 template <bool kDecay>
 GRAPEVINE_ELEMENTWISE float AdagradUpdate(const AdagradStep& step, float gradient, float own,
                                           float* sum) {
@@ -177,8 +181,9 @@ GRAPEVINE_ELEMENTWISE float AdagradUpdate(const AdagradStep& step, float gradien
   return g / (std::sqrt(*sum) + step.epsilon);
 }
 
-// `out` may be one of the mixed vectors, `own` or `gradient`, and `own` one of the mixed
-// vectors; no other overlap is allowed, least of all of the state.
+// Mix and take a step of Adam or Adagrad. `out` may be one of the mixed vectors, `own` or
+// `gradient`, and `own` may be one of the mixed vectors; no other overlap is allowed, least of all
+// of the rule's state (m, v or s).
 void MixAndStep(std::span<const WeightedVector> mix, const AdamStep& step, int64_t size, float* out,
                 InstructionSet set = BestInstructionSet());
 void MixAndStep(std::span<const WeightedVector> mix, const AdagradStep& step, int64_t size,

@@ -1,7 +1,7 @@
 // Plain references of the fused passes, for tests.
 //
-// In float, the same operations in the same order for each element, so that the bits must
-// agree; in double, the value that float approximates.
+// With T = float they do the same operations in the same order for each element, so that the bits
+// must agree. With T = double they give the value that float approximates.
 #ifndef GRAPEVINE_KERNELS_PASSES_MIX_AND_STEP_REFERENCE_H_
 #define GRAPEVINE_KERNELS_PASSES_MIX_AND_STEP_REFERENCE_H_
 
@@ -13,7 +13,7 @@
 
 namespace grapevine {
 
-// Element i of the sum of `terms`.
+// Returns element i of the sum of `terms`.
 template <typename T>
 T ReferenceSum(std::span<const WeightedVector> terms, size_t i) {
   if (terms.empty()) return 0;
@@ -24,7 +24,8 @@ T ReferenceSum(std::span<const WeightedVector> terms, size_t i) {
   return sum;
 }
 
-// The new element i of out; `velocity` is the old momentum and becomes the new.
+// Returns the new element i of `out` after a step of SGD. `*velocity` holds the old momentum and
+// receives the new one.
 template <typename T>
 T ReferenceMixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, size_t i,
                       T* velocity) {
@@ -38,7 +39,8 @@ T ReferenceMixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, 
   return ReferenceSum<T>(mix, i) - static_cast<T>(step.learning_rate) * update;
 }
 
-// The same with Adam; `mean` and `square` are the old moments and become the new.
+// Returns the new element i of `out` after a step of Adam. `*mean` and `*square` hold the old
+// moments and receive the new ones.
 template <typename T>
 T ReferenceMixAndStep(std::span<const WeightedVector> mix, const AdamStep& step, size_t i, T* mean,
                       T* square) {
@@ -54,7 +56,8 @@ T ReferenceMixAndStep(std::span<const WeightedVector> mix, const AdamStep& step,
   return ReferenceSum<T>(mix, i) - static_cast<T>(step.learning_rate) * update;
 }
 
-// With Adagrad; `sum` is the old one and becomes the new.
+// Returns the new element i of `out` after a step of Adagrad. `*sum` holds the old sum of squares
+// and receives the new one.
 template <typename T>
 T ReferenceMixAndStep(std::span<const WeightedVector> mix, const AdagradStep& step, size_t i,
                       T* sum) {

@@ -13,7 +13,7 @@ GRAPEVINE_INLINE void AddGroup(const float* x, int64_t size, uint64_t signs, dou
   for (int64_t j = 0; j < size; ++j) buckets[j] += SketchTerm(x[j], signs, j);
 }
 
-// sketch <- sketch + that of the chunk [begin, end).
+// Adds the sketch of the chunk [begin, end) to `sketch`.
 GRAPEVINE_INLINE void AddChunk(const float* vector, int64_t begin, int64_t end,
                                const SketchHash& hash, Sketch* sketch) {
   OpenSketch open = {};
@@ -40,8 +40,8 @@ struct SketchKernel {
 
 Sketch SketchOf(const float* vector, int64_t size, uint64_t seed, InstructionSet set) {
   Lanes lanes;
-  // Those that are not empty, and so many that they can be halved: an empty lane is
-  // +0, which changes no sum, since none is -0.
+  // The number of non-empty lanes, rounded up to a power of two so that they can be halved. An
+  // empty lane is +0, which changes no sum, since no sum is -0.
   const auto used = static_cast<int64_t>(
       std::bit_ceil(static_cast<uint64_t>(std::min(SketchChunks(size), kSketchLanes))));
   std::fill_n(lanes.begin(), used, Sketch{});

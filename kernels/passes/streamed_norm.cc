@@ -30,7 +30,7 @@ struct AddSquares {
   }
 };
 
-// The bits of magnitudes are ordered as these, with infinity and NaN above all others.
+// The bits of magnitudes have the order of the magnitudes, with infinity and NaN above all others.
 struct LargestMagnitude {
   GRAPEVINE_INLINE static void Run(const std::byte* bytes, int64_t count, uint32_t* largest) {
     constexpr uint32_t kMagnitude = 0x7fffffff;
@@ -46,7 +46,8 @@ struct LargestMagnitude {
 
 constexpr uint32_t kInfinityBits = 0x7f800000;
 
-// As SumOfChunks does: lanes to which nothing was added change nothing.
+// Returns the number of lanes for `chunks` chunks, chosen as in SumOfChunks: empty lanes do not
+// change the sum.
 size_t LanesFor(int64_t chunks) {
   return std::bit_ceil(static_cast<size_t>(std::clamp<int64_t>(chunks, 1, kChunkLanes)));
 }

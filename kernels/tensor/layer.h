@@ -3,11 +3,11 @@
 // A Layer is one operation prepared for fixed shapes: it has chosen its layouts, generated its
 // code and stated how much memory it needs. Its caller provides the memory once (Bind) and the
 // weights with every call. A TensorDevice (tensor_device.h) makes the layers of one device; all
-// pointers are that device's memory.
+// pointers refer to that device's memory.
 //
-// Weights are in the flat replica in PyTorch's order; a layer knows their offsets, writes their
-// gradients to the same offsets of the gradient vector, and (batch normalization) the batch's
-// statistics into its buffer section.
+// Weights are in the flat replica in PyTorch's order. A layer knows their offsets and writes their
+// gradients to the same offsets of the gradient vector. Batch normalization also writes the batch's
+// statistics into the vector's buffer section.
 //
 // Thread-compatible: one thread at a time.
 #ifndef GRAPEVINE_KERNELS_TENSOR_LAYER_H_
@@ -22,7 +22,7 @@
 
 namespace grapevine {
 
-inline constexpr int64_t kNoOffset = -1;  // no such tensor in the replica
+inline constexpr int64_t kNoOffset = -1;  // the replica has no such tensor
 
 // y = W * x + b (cross-correlation), square kernel, W as (out, in, kh, kw).
 struct Convolution {
@@ -32,10 +32,10 @@ struct Convolution {
   int64_t padding = 0;
   int64_t weight = kNoOffset;  // offsets in the replica
   int64_t bias = kNoOffset;
-  bool relu = false;  // fused
+  bool relu = false;  // whether a ReLU is fused
 };
 
-// y = W x + b over all of (c, h, w) in that order, W as (out, in).
+// y = W x + b, where x is all of (c, h, w) in that order, W as (out, in).
 struct InnerProduct {
   int64_t outputs = 0;
   int64_t weight = kNoOffset;
@@ -55,7 +55,8 @@ struct BatchNormalization {
   bool relu = false;
 };
 
-// Padding does not count in an average. kernel = 0: the whole image.
+// Max or average pooling. Padding does not count in an average. With kernel = 0, the window is the
+// whole image.
 struct Pooling {
   enum class Kind { kMax, kAverage };
   Kind kind = Kind::kMax;
@@ -71,8 +72,8 @@ struct Add {
   bool relu = false;
 };
 
-// Every stride-th pixel of x, zeros as further channels: the parameter-free
-// shortcut (option A) of He et al. 2016.
+// Every stride-th pixel of x, with zeros as further channels: the parameter-free shortcut
+// (option A) of He et al. 2016.
 struct Subsample {
   int64_t channels = 0;
   int64_t stride = 1;
@@ -83,19 +84,20 @@ using Operation =
 
 enum class Mode { kTraining, kInference };
 
-// The addresses of a layer's tensors, for its lifetime; their formats say what they hold. A
-// gradient has its tensor's format. The pointers to gradients are used only in training.
+// The addresses of a layer's tensors, valid for its lifetime. The tensors' formats say what the
+// memory holds. A gradient has the format of its tensor. Pointers to gradients are used only in
+// training.
 template <typename Element>
 struct TensorsOf {
   std::vector<const Element*> inputs;
   Element* output = nullptr;
-  // One per consumer of the output; the gradient is their sum. Backward may
+  // One gradient per consumer of the output; the output's gradient is their sum. Backward may
   // overwrite them.
   std::vector<Element*> output_gradients;
-  // Parallel to inputs; null where it is not needed.
+  // Parallel to inputs; null if the input's gradient is not needed.
   std::vector<Element*> input_gradients;
-  void* kept = nullptr;     // from Forward to Backward
-  void* scratch = nullptr;  // within a call
+  void* kept = nullptr;     // memory that lasts from Forward to Backward
+  void* scratch = nullptr;  // memory that lasts for one call
 };
 using LayerTensors = TensorsOf<void>;
 // For layers whose tensors are all fp32.
@@ -118,13 +120,13 @@ class Layer {
   virtual ~Layer() = default;
 
   virtual const TensorFormat& output() const = 0;
-  // Bytes of LayerTensors::kept and scratch.
+  // Return the bytes of LayerTensors::kept and LayerTensors::scratch.
   virtual int64_t kept_bytes() const { return 0; }
   virtual int64_t scratch_bytes() const { return 0; }
-  // What Backward reads of Forward's tensors.
+  // Return whether Backward reads the inputs, and the output, of Forward.
   virtual bool backward_reads_inputs() const { return false; }
   virtual bool backward_reads_output() const { return false; }
-  // Whether the gradient of this input is written in place: its pointer is then
+  // Returns whether the gradient of an input is written in place. If so, its pointer is
   // output_gradients[0].
   virtual bool shares_gradient(int input) const { return false; }
 
@@ -139,7 +141,7 @@ struct LayerRequest {
   std::vector<TensorFormat> inputs;
   Mode mode = Mode::kTraining;
   bool backward = true;  // whether Backward will be called; not in inference
-  // Parallel to inputs: whether its gradient is needed.
+  // Parallel to inputs: whether the input's gradient is needed.
   std::vector<bool> wants_gradient;
 };
 

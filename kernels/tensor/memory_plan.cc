@@ -35,7 +35,8 @@ void ArenaPlan::Solve() {
   }
 }
 
-// The lowest gap among the placed regions that are alive at the same time.
+// Returns the lowest offset at which `region` fits between the placed regions that are alive at the
+// same time.
 int64_t ArenaPlan::LowestOffset(const Region& region,
                                 const std::vector<const Region*>& placed) const {
   int64_t offset = 0;

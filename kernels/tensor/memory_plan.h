@@ -1,5 +1,5 @@
-// Offsets in memory that is planned once: a step's regions in one arena, and pieces of a region
-// one after the other.
+// Plans of memory that is laid out once: a step's regions in one arena, and consecutive pieces of a
+// region.
 #ifndef GRAPEVINE_KERNELS_TENSOR_MEMORY_PLAN_H_
 #define GRAPEVINE_KERNELS_TENSOR_MEMORY_PLAN_H_
 
@@ -17,22 +17,22 @@ class ArenaPlan {
   // Offsets are multiples of `alignment` bytes.
   explicit ArenaPlan(int64_t alignment) : alignment_(alignment) {}
 
-  // Adds a region of `bytes`, not yet alive. Returns its index.
+  // Adds a region of `bytes` with an empty lifetime. Returns its index.
   int Add(int64_t bytes);
-  // The region is read or written at `time`; extends its lifetime.
+  // Notes that the region is read or written at `time`; extends its lifetime to include `time`.
   void Touch(int region, int time);
 
-  // Chooses offsets.
+  // Chooses the offsets of all regions.
   void Solve();
   int64_t offset(int region) const { return regions_[region].offset; }
-  // Bytes of the whole arena.
+  // Returns the bytes of the whole arena.
   int64_t bytes() const { return bytes_; }
 
  private:
   struct Region {
     int64_t bytes = 0;
     int first = 0;
-    int last = -1;  // before `first`: never touched
+    int last = -1;  // less than `first` if the region was never touched
     int64_t offset = 0;
   };
   int64_t LowestOffset(const Region& region, const std::vector<const Region*>& placed) const;
@@ -45,10 +45,10 @@ class ArenaPlan {
 // Allocates consecutive pieces of a region whose size is their sum. Thread-compatible.
 class RegionPlan {
  public:
-  // Pieces begin at multiples of `alignment` bytes, as the region does.
+  // Pieces begin at multiples of `alignment` bytes; so must the region.
   explicit RegionPlan(int64_t alignment = 64) : alignment_(alignment) {}
 
-  // The offset of a new piece.
+  // Adds a piece of `bytes`; returns its offset in the region.
   int64_t Reserve(int64_t bytes) {
     const int64_t offset = bytes_;
     bytes_ += (bytes + alignment_ - 1) / alignment_ * alignment_;

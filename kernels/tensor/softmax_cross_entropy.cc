@@ -5,7 +5,8 @@
 namespace grapevine {
 namespace {
 
-// One row of the batch; returns its loss. `scale` multiplies the gradient.
+// Returns the loss of one row of the batch and writes its gradient, multiplied by `scale`, unless
+// `gradient` is null.
 double Row(const CrossEntropy& loss, const float* logits, int32_t label, float scale,
            float* gradient) {
   const int64_t classes = loss.classes;

@@ -1,5 +1,5 @@
-// Softmax cross-entropy with label smoothing, fused with its gradient; the arithmetic of one
-// row of logits is here for every backend.
+// Softmax cross-entropy with label smoothing, fused with its gradient. All backends share the
+// arithmetic of one row of logits, defined here.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_KERNELS_TENSOR_SOFTMAX_CROSS_ENTROPY_H_
@@ -16,8 +16,8 @@ namespace grapevine {
 // Sums over the logits of a row.
 struct SoftmaxSums {
   float largest = 0;
-  double exponentials = 0;  // of exp(logit - largest)
-  double logits = 0;        // of logit - largest
+  double exponentials = 0;  // sum of exp(logit - largest)
+  double logits = 0;        // sum of (logit - largest)
 };
 
 GRAPEVINE_ELEMENTWISE void AddLogit(float logit, SoftmaxSums* sums) {
@@ -25,7 +25,7 @@ GRAPEVINE_ELEMENTWISE void AddLogit(float logit, SoftmaxSums* sums) {
   sums->logits += logit - sums->largest;
 }
 
-// -sum_c target_c log p_c.
+// Returns the loss of a row: -sum_c target_c log p_c.
 GRAPEVINE_ELEMENTWISE double RowLoss(int64_t classes, float label_smoothing,
                                      const SoftmaxSums& sums, float label_logit) {
   const double log_sum = std::log(sums.exponentials);
@@ -35,8 +35,8 @@ GRAPEVINE_ELEMENTWISE double RowLoss(int64_t classes, float label_smoothing,
   return (1 - label_smoothing) * nll + spread * uniform;
 }
 
-// scale * (p_c - target_c); `inverse` is 1 / sums.exponentials, `spread` label_smoothing /
-// classes.
+// The numbers of a row from which GradientOfLogit computes scale * (p_c - target_c). `inverse` is
+// 1 / sums.exponentials, `spread` is label_smoothing / classes.
 struct LogitGradient {
   float scale = 1;
   float inverse = 0;
@@ -61,14 +61,14 @@ struct CrossEntropy {
   float label_smoothing = 0;
 };
 
-// The loss summed over the rows of `logits` (labels.size(), classes). Labels are in [0,
-// classes). If `gradient` is not null, it receives the gradient of the mean loss, in the shape
-// of the logits.
+// Returns the loss summed over the rows of `logits`, whose shape is (labels.size(), classes).
+// Labels are in [0, classes). If `gradient` is not null, it receives the gradient of the mean loss,
+// in the shape of the logits.
 double SoftmaxCrossEntropy(const CrossEntropy& loss, const float* logits,
                            std::span<const int32_t> labels, float* gradient);
 
-// The number of rows whose largest logit (the first of equals) is the label's. A NaN is never
-// the largest.
+// Returns the number of rows whose largest logit is the label's. The first of equal logits counts
+// as the largest; a NaN never does.
 int64_t CountCorrect(int64_t classes, const float* logits, std::span<const int32_t> labels);
 
 }  // namespace grapevine

@@ -22,8 +22,8 @@ struct TensorShape {
   friend bool operator==(const TensorShape&, const TensorShape&) = default;
 };
 
-// kNchw8c and kNchw16c hold blocks of 8 and 16 channels innermost, the last
-// block padded with zeros.
+// The order of a tensor's elements in memory. kNchw8c and kNchw16c have blocks of 8 and 16 channels
+// innermost, with the last block padded with zeros.
 enum class Layout { kNchw, kNhwc, kNchw8c, kNchw16c };
 
 enum class ElementType { kFloat32, kBFloat16, kFloat16 };
@@ -35,16 +35,16 @@ struct TensorFormat {
   Layout layout = Layout::kNhwc;
   ElementType type = ElementType::kFloat32;
 
-  // Elements in memory, padding included.
+  // Returns the number of elements in memory, padding included.
   int64_t size() const;
   int64_t bytes() const { return size() * BytesOf(type); }
   friend bool operator==(const TensorFormat&, const TensorFormat&) = default;
 };
 
-// Channels in one block of `layout`; 1 when it is plain.
+// Returns the number of channels in one block of `layout`; 1 for a layout without blocks.
 int64_t BlockChannels(Layout layout);
 
-// "32x16x28x28 nChw16c", "32x16x28x28 nhwc bf16", for messages.
+// Returns a format as text for messages: "32x16x28x28 nChw16c", "32x16x28x28 nhwc bf16".
 std::string ToString(const TensorFormat& format);
 
 }  // namespace grapevine

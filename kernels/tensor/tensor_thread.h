@@ -6,10 +6,10 @@
 
 namespace grapevine {
 
-// While in scope, tensor operations of this thread use only this thread and flush denormals.
-// One tensor thread per replica: nodes of one machine do not fight over cores, OpenMP does not
-// spin, and the order of summation is fixed. The setting is OpenMP's and therefore the calling
-// thread's own; this is the one place that touches it.
+// While in scope, makes the tensor operations of the calling thread use only this thread and flush
+// denormals. With one tensor thread per replica, the nodes of a machine do not fight over cores,
+// OpenMP does not spin, and the order of summation is fixed. The setting is OpenMP's and therefore
+// belongs to the calling thread; no other code touches it.
 class TensorThread {
  public:
   TensorThread();

@@ -16,8 +16,8 @@ std::vector<TensorSpan> Parameters(const ReplicaLayout& layout, bool adapted) {
   return TensorSpans(tensors);
 }
 
-// Updates a tensor's moments and takes the squared norm of u, chunk by chunk: what a chunk
-// writes is still in the cache when its norm is taken.
+// Updates a tensor's moments and computes the squared norm of u, chunk by chunk: the moments of a
+// chunk are still in the cache when its norm is computed.
 struct MomentsKernel {
   struct SquaredUpdate {
     const LambStep& step;

@@ -1,6 +1,6 @@
-// The passes of rules whose rate is each tensor's own, by its norms: LARS and LAMB, applied to
-// a mixture as in kernels/passes/mix_and_step.h. Two sweeps over a tensor, of which the first
-// reads what the norms are of.
+// The passes of rules that give each tensor a rate of its own, from its norms: LARS and LAMB,
+// applied to a mixture as in kernels/passes/mix_and_step.h. A pass sweeps over a tensor twice:
+// the first sweep reads the vectors whose norms are needed, the second takes the step.
 //
 // LARS (You, Gitman and Ginsburg, arXiv:1708.03888, algorithm 1), for each tensor:
 //
@@ -8,17 +8,18 @@
 //   m    <- momentum * m + learning_rate * ratio * (g + weight_decay * own)
 //   out   = sum_k w_k v_k - m
 //
-// or, corrected for learning rates that change (Goyal et al., arXiv:1706.02677, remark 2):
+// or, corrected for a learning rate that changes (Goyal et al., arXiv:1706.02677, remark 2):
 //
 //   m    <- momentum * m + ratio * (g + weight_decay * own)
 //   out   = sum_k w_k v_k - learning_rate * m
 //
-// LAMB (You et al., arXiv:1904.00962, algorithm 2), with u of AdamW (mix_and_step.h):
+// LAMB (You et al., arXiv:1904.00962, algorithm 2), where u is the update of AdamW
+// (mix_and_step.h):
 //
 //   out   = sum_k w_k v_k - learning_rate * |own| / |u| * u
 //
-// A ratio is 1 where either norm is 0. Biases and the parameters of norms, the tensors of one
-// dimension, have ratio 1 and no weight decay.
+// A ratio is 1 if either norm is 0. The tensors of one dimension, which are biases and the
+// parameters of normalizations, have ratio 1 and no weight decay.
 //
 // Norms are sums in the order of ordered_sum.h, from the tensor's first element on: the bits do not
 // depend on where the tensor lies, on the instruction set or on the device.
@@ -45,12 +46,12 @@ struct LayerwiseTensors {
   std::vector<TensorSpan> plain;
 };
 
-// Whether a tensor has a ratio of its own.
+// Returns whether a tensor has a ratio of its own.
 inline bool IsAdapted(const TensorView& parameter) { return parameter.shape.size() > 1; }
 LayerwiseTensors LayerwiseTensorsOf(const ReplicaLayout& layout);
 
-// Elements of the scratch memory, aligned to 8 bytes, in which a device keeps norms: 3 doubles for
-// each adapted tensor, one for each of their chunks.
+// Returns the size, in floats, of the scratch memory in which a device keeps norms: 3 doubles for
+// each adapted tensor, and one for each of their chunks. The memory is aligned to 8 bytes.
 int64_t LayerwiseScratch(const LayerwiseTensors& tensors);
 
 // The numbers of a step of LARS that are not vectors.
@@ -62,7 +63,7 @@ struct LarsRates {
   double epsilon = 1e-9;
 };
 
-// The factors of a tensor's gradient and of its own weights in m.
+// The factors by which a tensor's gradient and its own weights enter m.
 struct LarsFactors {
   float gradient;
   float own;
@@ -74,7 +75,8 @@ GRAPEVINE_ELEMENTWISE LarsFactors FactorsOf(const LarsRates& rates, double ratio
           static_cast<float>(rate * rates.weight_decay)};
 }
 
-// From the squared norms of own and of the gradient before it is scaled.
+// Returns a tensor's factors from the squared norms of own and of the gradient, the latter before
+// gradient_scale is applied.
 GRAPEVINE_ELEMENTWISE LarsFactors LarsFactorsOf(const LarsRates& rates, double own_squared,
                                                 double gradient_squared) {
   const double own = std::sqrt(own_squared);
@@ -84,7 +86,7 @@ GRAPEVINE_ELEMENTWISE LarsFactors LarsFactorsOf(const LarsRates& rates, double o
                    rates.trust * own / (gradient + rates.weight_decay * own + rates.epsilon));
 }
 
-// A tensor's rate in LAMB, from the squared norms of own and of u.
+// Returns a tensor's rate in LAMB from the squared norms of own and of u.
 GRAPEVINE_ELEMENTWISE float LambRate(double learning_rate, double own_squared,
                                      double update_squared) {
   if (own_squared == 0 || update_squared == 0) return static_cast<float>(learning_rate);
@@ -94,10 +96,11 @@ GRAPEVINE_ELEMENTWISE float LambRate(double learning_rate, double own_squared,
 struct LarsStep {
   const float* own = nullptr;
   const float* gradient = nullptr;
-  float* velocity = nullptr;  // m, updated; not touched when momentum is 0
+  float* velocity = nullptr;  // m, updated; not touched if momentum is 0
   float momentum = 0;
   LarsRates rates;
-  float applied = 1;  // the rate of all of m: 1, or the learning rate, which is then 1 in `rates`
+  // The factor of m in `out`: 1, or the learning rate; in the latter case rates.learning_rate is 1.
+  float applied = 1;
 };
 
 struct LambStep {
@@ -105,11 +108,11 @@ struct LambStep {
   const float* gradient = nullptr;
   float* mean = nullptr;    // m, updated
   float* square = nullptr;  // v, updated
-  AdamCoefficients adam;    // whose decay is the update's
+  AdamCoefficients adam;    // with the decay added to the update
   double learning_rate = 0;
 };
 
-// A step of either kind over all tensors of a replica or a range of it.
+// A LarsStep or LambStep over all tensors of a replica, or of a range of it.
 template <typename Step>
 struct Layerwise {
   Step step;
@@ -117,15 +120,17 @@ struct Layerwise {
   float* scratch = nullptr;  // LayerwiseScratch elements; not read on the CPU
 };
 
-// The tensors have `size` elements together. `out` may be one of the mixed vectors, `own` or
-// `gradient`, and `own` one of the mixed vectors; no other overlap is allowed.
+// Mix and take a step of LARS or LAMB. The tensors have `size` elements together. `out` may be one
+// of the mixed vectors, `own` or `gradient`, and `own` may be one of the mixed vectors; no other
+// overlap is allowed.
 void MixAndStep(std::span<const WeightedVector> mix, const Layerwise<LarsStep>& layerwise,
                 int64_t size, float* out, InstructionSet set = BestInstructionSet());
 void MixAndStep(std::span<const WeightedVector> mix, const Layerwise<LambStep>& layerwise,
                 int64_t size, float* out, InstructionSet set = BestInstructionSet());
 
-// What both backends make of a step for one tensor: the vectors from its first element on, the
-// step with its factors, and the one of a tensor that has no ratio.
+// How both backends break a step into the steps of single tensors. From moves the vectors to the
+// tensor's first element, at `offset`. WithFactors applies a tensor's factors. Plain returns the
+// step of a tensor that has no ratio of its own.
 std::vector<WeightedVector> From(std::span<const WeightedVector> mix, int64_t offset);
 LarsStep From(const LarsStep& step, int64_t offset);
 LambStep From(const LambStep& step, int64_t offset);

@@ -21,7 +21,7 @@ SharedVector NewSharedVector(int64_t size) {
   const size_t bytes = (wanted + kLine - 1) / kLine * kLine;
   void* memory = nullptr;
   if (posix_memalign(&memory, alignment, bytes == 0 ? kLine : bytes) != 0) throw std::bad_alloc();
-  // A hint; where the kernel refuses it the vector only costs more page faults.
+  // A hint. If the kernel refuses it, the vector only costs more page faults.
   if (alignment == kHugePage) (void)madvise(memory, bytes, MADV_HUGEPAGE);
   return {std::shared_ptr<float[]>(static_cast<float*>(memory), [](float* p) { std::free(p); }),
           size};
@@ -52,7 +52,7 @@ SharedVector VectorPool::Take(int64_t size, std::string_view what) {
   if (memory == nullptr) memory = Allocate(size, what);
   if (memory == nullptr) return {nullptr, size};
   float* const data = memory.get();
-  // The returned owner hands the memory back to the pool, if that still exists.
+  // The returned owner hands the memory back to the pool if the pool still exists.
   auto give_back = [memory = std::move(memory), size,
                     pool = std::weak_ptr<State>(state_)](float*) mutable {
     if (const std::shared_ptr<State> state = pool.lock()) {

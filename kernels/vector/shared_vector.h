@@ -1,7 +1,7 @@
 // Shared, 64-byte aligned float memory, the storage behind every vector, and a pool of it.
 //
-// A buffer lives as long as anybody holds it: the algorithm through its driver, and the
-// transport for bytes that have not left yet.
+// A buffer lives as long as it has a holder: the algorithm, through its driver, or the transport,
+// for bytes that have not left yet.
 #ifndef GRAPEVINE_KERNELS_VECTOR_SHARED_VECTOR_H_
 #define GRAPEVINE_KERNELS_VECTOR_SHARED_VECTOR_H_
 
@@ -13,7 +13,7 @@
 
 namespace grapevine {
 
-// Reference-counted; copies share the memory. `size` is in elements.
+// A vector in reference-counted memory. Copies share the memory. `size` is in elements.
 struct SharedVector {
   std::shared_ptr<float[]> data;
   int64_t size = 0;
@@ -21,10 +21,12 @@ struct SharedVector {
   std::span<float> span() const { return {data.get(), static_cast<size_t>(size)}; }
 };
 
-// Uninitialized; aligned to 64 bytes, and for large vectors to huge pages.
+// Returns an uninitialized vector of `size` elements, aligned to 64 bytes, or to a huge page if it
+// is large.
 SharedVector NewSharedVector(int64_t size);
 
-// A range of a shared vector, which it keeps alive. Offsets in elements.
+// A range of a shared vector. The slice keeps the vector alive. `offset` and `size` are in
+// elements.
 struct SharedSlice {
   std::shared_ptr<float[]> owner;
   int64_t offset = 0;
@@ -34,23 +36,23 @@ struct SharedSlice {
   int64_t bytes() const { return size * static_cast<int64_t>(sizeof(float)); }
 };
 
-// The source of vectors: uninitialized elements, or no data if memory is exhausted. Errors say
-// `what` it was for: "the gradient".
+// The source of vectors. Returns an uninitialized vector, or one without data if memory is
+// exhausted. `what` says in error messages what the memory was for: "the gradient".
 using AllocateVector = std::function<SharedVector(int64_t size, std::string_view what)>;
 
-// Vectors that are reused instead of being freed and faulted in again. Thread-safe. They may
-// outlive the pool: then the last holder frees them.
+// A pool of vectors that are reused instead of being freed and faulted in again. Vectors may
+// outlive the pool; their last holder then frees them. Thread-safe.
 class VectorPool {
  public:
-  // On the CPU.
+  // A pool of CPU memory.
   VectorPool();
   explicit VectorPool(AllocateVector allocate);
 
-  // An uninitialized vector of `size` elements, reused or new; no data where `allocate` had
-  // none.
+  // Returns an uninitialized vector of `size` elements, reused or new. It has no data if `allocate`
+  // returned none.
   SharedVector Take(int64_t size, std::string_view what);
 
-  // Bytes in vectors that are in use or waiting to be reused.
+  // Returns the bytes of all vectors that are in use or waiting to be reused.
   int64_t bytes() const;
 
  private:

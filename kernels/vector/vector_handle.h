@@ -1,5 +1,5 @@
-// Handles to vectors whose memory, device and size only the driver knows, and the step request
-// over them: all that algorithms know about vectors.
+// Handles to vectors, and the step request over handles. This is all that algorithms know about
+// vectors; their memory, device and size are known only to the driver.
 //
 // VectorTable resolves handles on the CPU. Values; thread-safe.
 #ifndef GRAPEVINE_KERNELS_VECTOR_VECTOR_HANDLE_H_
@@ -10,7 +10,7 @@
 
 namespace grapevine {
 
-// 0 is no vector.
+// A handle to a vector. An id of 0 means no vector.
 struct Vec {
   uint32_t id = 0;
 
@@ -25,21 +25,21 @@ struct Part {
   int64_t size = 0;
 };
 
-// Elements [offset, offset + size) of the replica: all of it, or the part that a
-// parameter server keeps.
+// Elements [offset, offset + size) of the replica: the whole replica, or the part that a parameter
+// server keeps.
 struct ReplicaRange {
   int64_t offset = 0;
   int64_t size = 0;
 };
 
-// weight * part, a term of a sum.
+// A term of a sum: weight * part.
 struct Term {
   double weight;
   Part part;
 };
 
-// A request for a fused mix and local step: an algorithm fills it in, the driver and its data
-// path pass it on, and an optimizer carries it out (optim/optimizer.h).
+// A request for a fused mix and local step. An algorithm fills it in, the driver and its data
+// path pass it on, and an optimizer carries it out (optim/optimizer.h):
 //
 // out <- sum(mix) - learning_rate * update(own, gradient_scale * gradient, state, step).
 //
@@ -48,17 +48,17 @@ struct Term {
 struct StepRequest {
   ReplicaRange range;
   Vec out;
-  // Summed in this order; the caller's memory.
+  // The terms of the mixture, summed in this order. The caller owns the memory.
   std::span<const Term> mix;
   // The point at which weight decay is evaluated: the node's own replica.
   Vec own;
   Vec gradient;
   Vec state;
-  // How many steps the state has taken before: the bias corrections of Adam follow from it.
+  // The number of steps that the state has taken before; Adam's bias corrections depend on it.
   int64_t step = 0;
   double learning_rate = 0;
-  // Multiplies the gradient first, parameters and buffers alike (1/n after a sum over n
-  // nodes).
+  // The factor by which the gradient is multiplied first, parameters and buffers alike (1/n after a
+  // sum over n nodes).
   double gradient_scale = 1;
 };
 

@@ -1,9 +1,10 @@
-// The passes over vectors that optimizers and drivers use, wherever the vectors live: on the
-// CPU here, on a stream of a device in kernels/device. Also the bytes that they read and write,
-// for which the simulator charges time, and by which a profile divides measured time.
+// The passes over vectors that optimizers and drivers use, wherever the vectors live. This file
+// implements them on the CPU, kernels/device on a stream of a device. It also counts the bytes that
+// passes read and write: the simulator charges time for them, and a profile divides measured time
+// by them.
 //
-// Pointers are memory of the implementation's kind. On a CPU a pass is over when the
-// call returns; on a device it is queued behind what was queued before.
+// Pointers refer to memory of the implementation's kind. On the CPU, a pass is over when the call
+// returns; on a device, it is queued behind the work that was queued before.
 #ifndef GRAPEVINE_KERNELS_VECTOR_VECTOR_PASSES_H_
 #define GRAPEVINE_KERNELS_VECTOR_VECTOR_PASSES_H_
 
@@ -17,7 +18,7 @@
 
 namespace grapevine {
 
-// What optimizers are put together from: a rule of one of these kinds, with its numbers.
+// One step of a rule, with its numbers. Optimizers are composed of these.
 using StepPass =
     std::variant<SgdStep, AdamStep, AdagradStep, Layerwise<LarsStep>, Layerwise<LambStep>>;
 
@@ -25,16 +26,17 @@ class VectorPasses {
  public:
   virtual ~VectorPasses() = default;
 
-  // kernels/passes/mix_and_step.h. No terms give zeros.
+  // out <- the sum of `terms`, as in kernels/passes/mix_and_step.h. An empty sum is zero.
   virtual void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) = 0;
-  // mix_and_step.h and layerwise_step.h.
+  // Mixes and takes a step, as in mix_and_step.h and layerwise_step.h.
   virtual void MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                           float* out) = 0;
-  // norms.h. `scratch` has ClipScratch elements; it is not read on the CPU.
+  // Clips `vector` to the norm `limit`, as in norms.h. `scratch` has ClipScratch elements; the CPU
+  // does not use it.
   virtual void ClipNorm(float* vector, int64_t size, double limit, double* scratch) = 0;
 };
 
-// On the calling thread. Stateless: safe from any thread.
+// Runs passes on the calling thread. Stateless, and therefore thread-safe.
 class CpuPasses final : public VectorPasses {
  public:
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;
@@ -43,17 +45,18 @@ class CpuPasses final : public VectorPasses {
   void ClipNorm(float* vector, int64_t size, double limit, double* scratch) override;
 };
 
-// Bytes of a sum of `terms` vectors: reads each, writes the result.
+// Returns the bytes that a sum of `terms` vectors moves: it reads each and writes the result.
 inline int64_t CombineTraffic(size_t terms, int64_t elements) {
   return (static_cast<int64_t>(terms) + 1) * elements * static_cast<int64_t>(sizeof(float));
 }
 
-// Bytes of a clipping that has something to clip: reads the vector twice, writes it.
+// Returns the bytes that clipping moves if the norm exceeds the limit: it reads the vector twice
+// and writes it once.
 inline int64_t ClipTraffic(int64_t elements) {
   return 3 * elements * static_cast<int64_t>(sizeof(float));
 }
 
-// Bytes of a step that mixes `terms` vectors and moves `step_vectors` besides
+// Returns the bytes of a step that mixes `terms` vectors and moves `step_vectors` more
 // (Optimizer::step_vectors).
 inline int64_t StepTraffic(size_t terms, int step_vectors, int64_t elements) {
   return (static_cast<int64_t>(terms) + step_vectors) * elements *

@@ -50,7 +50,7 @@ const SharedVector& VectorTable::At(Vec vector) const {
 
 SharedVector VectorTable::Take(const Entry& entry) const {
   SharedVector memory = pool_.Take(entry.memory.size, entry.role);
-  shared_.erase(memory.data.get());  // nobody else has it any more
+  shared_.erase(memory.data.get());  // no other vector has this memory any more
   return memory;
 }
 
@@ -101,7 +101,7 @@ void VectorTable::Clip(const Part& part, double limit) {
   MakeOwn(part.vector);
   const int64_t scratch = ClipScratch(part.size) * kFloats;
   if (scratch_.size < scratch) scratch_ = pool_.Take(scratch, "the norm of a vector");
-  if (scratch_.data == nullptr) return;  // the owner of the memory knows
+  if (scratch_.data == nullptr) return;  // the owner of the memory knows that it is exhausted
   passes_->ClipNorm(Slice(part).begin(), part.size, limit,
                     reinterpret_cast<double*>(scratch_.data.get()));
 }

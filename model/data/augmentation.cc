@@ -9,7 +9,7 @@
 namespace grapevine {
 namespace {
 
-// Uniform in [0, n) from 24 bits; the bias is below n / 2^24.
+// Returns a uniform number in [0, n) from 24 bits. The bias is below n / 2^24.
 int64_t Scale(uint64_t bits, int64_t n) {
   return static_cast<int64_t>(((bits & 0xffffff) * static_cast<uint64_t>(n)) >> 24);
 }
@@ -21,7 +21,7 @@ constexpr int kDraws = 10;
 // Weights are integers, so that sums are the same in any order.
 constexpr int kWeightBits = 22;
 
-// A crop of these extents at the place that is drawn.
+// Draws the place of a crop of these extents.
 CropBox PlaceCrop(int64_t width, int64_t height, int64_t crop_width, int64_t crop_height,
                   KeyedRandom* random) {
   const uint64_t top = random->Below(static_cast<uint64_t>(height - crop_height + 1));
@@ -30,14 +30,14 @@ CropBox PlaceCrop(int64_t width, int64_t height, int64_t crop_width, int64_t cro
           static_cast<double>(crop_height)};
 }
 
-// The largest centred part whose aspect is allowed.
+// Returns the largest centred part with an allowed aspect ratio.
 CropBox LargestCrop(double width, double height) {
   const double crop_width = std::min(width, height * kWidestAspect);
   const double crop_height = std::min(height, width * kWidestAspect);
   return {(width - crop_width) / 2, (height - crop_height) / 2, crop_width, crop_height};
 }
 
-// Which pixels of one axis make each pixel of the result, with what weights.
+// The pixels along one axis that make up each pixel of the result, and their weights.
 class Taps {
  public:
   Taps(int64_t extent, double begin, double length, int64_t size) : ranges_(size) {
@@ -52,11 +52,11 @@ class Taps {
   struct Range {
     int64_t first = 0;
     int64_t count = 0;
-    size_t weights = 0;  // where they begin
+    size_t weights = 0;  // index of the first weight
   };
   const Range& range(int64_t i) const { return ranges_[static_cast<size_t>(i)]; }
   const int32_t* weights(const Range& range) const { return &weights_[range.weights]; }
-  // The pixels that are needed at all: from first() up to end().
+  // The pixels that any range needs are first() .. end() - 1.
   int64_t first() const { return ranges_.front().first; }
   int64_t end() const { return ranges_.back().first + ranges_.back().count; }
 
@@ -64,7 +64,7 @@ class Taps {
   void AddRange(int64_t extent, double centre, double reach, Range* range) {
     const auto first = std::max<int64_t>(0, std::llround(std::floor(centre - reach + 0.5)));
     const auto end = std::min(extent, static_cast<int64_t>(std::floor(centre + reach + 0.5)));
-    // A centre lies inside of the image, and so does the pixel around it.
+    // The centre lies inside of the image, and so does the pixel around it: the range is not empty.
     *range = {first, end - first, weights_.size()};
     double sum = 0;
     triangle_.clear();
@@ -87,7 +87,7 @@ uint8_t ToByte(int32_t sum) { return static_cast<uint8_t>(std::clamp(sum >> kWei
 
 constexpr int32_t kHalf = 1 << (kWeightBits - 1);
 
-// One row of the image to `size` pixels.
+// Resizes one row of the image to `size` pixels.
 void NarrowRow(const uint8_t* row, const Taps& columns, int64_t size, bool mirrored, uint8_t* out) {
   for (int64_t x = 0; x < size; ++x) {
     const Taps::Range& range = columns.range(x);
@@ -106,7 +106,7 @@ void NarrowRow(const uint8_t* row, const Taps& columns, int64_t size, bool mirro
   }
 }
 
-// One row of the result from the narrowed rows of its range.
+// Computes one row of the result from the narrowed rows of its range.
 void MixRows(const uint8_t* rows, const Taps::Range& range, const int32_t* weights, int64_t bytes,
              uint8_t* out) {
   for (int64_t i = 0; i < bytes; ++i) {

@@ -29,7 +29,7 @@ std::shared_ptr<const DeviceCopy> PinnedBatchMemory::Upload(const void* memory, 
   if (!uploads_ahead_) return nullptr;
   absl::StatusOr<std::shared_ptr<const DeviceCopy>> copy = Queue(memory, bytes);
   if (copy.ok()) return *std::move(copy);
-  // Not to be tried for every batch: where there is no room, that waits for the device.
+  // Uploads are not tried again for every batch: an attempt without room waits for the device.
   uploads_ahead_ = false;
   LOG(WARNING) << copy.status().message() << "; batches go to the device when they are needed";
   return nullptr;

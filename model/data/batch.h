@@ -1,4 +1,4 @@
-// A batch of labelled images, its memory, and the interface that provides batches.
+// A batch of labelled images, its memory, and the interface of objects that provide batches.
 #ifndef GRAPEVINE_MODEL_DATA_BATCH_H_
 #define GRAPEVINE_MODEL_DATA_BATCH_H_
 
@@ -23,18 +23,18 @@ namespace grapevine {
 class BatchMemory {
  public:
   virtual ~BatchMemory() = default;
-  // Aligned for any number; never null.
+  // Returns memory that is aligned for any number type; never null.
   virtual void* Allocate(size_t bytes) = 0;
   virtual void Release(void* memory) = 0;
-  // A copy of `memory` on the device that reads batches; null where batches are read in this
-  // memory, or the device has no room.
+  // Returns a copy of `memory` on the device that reads batches. Returns null if batches are read
+  // from this memory itself, or if the device has no room.
   virtual std::shared_ptr<const DeviceCopy> Upload(const void* memory, size_t bytes) {
     return nullptr;
   }
 };
 
-// The allocator of a vector, which keeps its kind of memory when it is moved. Elements added by
-// a resize are uninitialized.
+// An allocator for vectors. A vector keeps its kind of memory when it is moved. Elements added by a
+// resize are uninitialized.
 template <typename T>
 class BatchAllocator {
  public:
@@ -44,7 +44,7 @@ class BatchAllocator {
   using is_always_equal = std::false_type;
 
   BatchAllocator() = default;
-  // Null is ordinary memory.
+  // If `memory` is null, the allocator uses ordinary memory.
   explicit BatchAllocator(BatchMemory* memory) : memory_(memory) {}
   template <typename U>
   BatchAllocator(const BatchAllocator<U>& other) : memory_(other.memory()) {}
@@ -78,7 +78,7 @@ class BatchAllocator {
 
 using BatchVector = std::vector<float, BatchAllocator<float>>;
 
-// One image's extents.
+// The extents of one image.
 struct ImageShape {
   int64_t height = 0;
   int64_t width = 0;
@@ -88,16 +88,17 @@ struct ImageShape {
   friend bool operator==(const ImageShape&, const ImageShape&) = default;
 };
 
-// Images are fp32, normalized, channels last: (size, height, width, channels).
+// A batch of images, which are fp32, normalized, and channels last: (size, height, width,
+// channels).
 struct Batch {
   int64_t size = 0;
   BatchVector images;
   std::vector<int32_t> labels;
-  // A device copy of these images; null: none. Code that writes images drops it.
+  // A copy of these images on a device, or null. Code that writes to `images` must reset it.
   std::shared_ptr<const DeviceCopy> on_device = nullptr;
 };
 
-// Thread-compatible.
+// Provides the batches of a stream of rounds. Thread-compatible.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
@@ -105,27 +106,28 @@ class BatchSource {
   virtual ImageShape shape() const = 0;
   virtual int64_t classes() const = 0;
   virtual int64_t batch_size() const = 0;
-  // The batch of `round`: a function of (seed, node, round) alone. Reuses the
-  // memory of `batch`, or exchanges it. Errors are those of the files behind it.
+  // Writes the batch of `round`, a function of (seed, node, round) alone, into `batch`. Reuses the
+  // memory of `batch` or exchanges it. Errors are those of the files behind the batches.
   virtual absl::Status Fill(int64_t round, Batch* batch) = 0;
 
-  // A node's source has other samples from now on: once it is through with those that it has at the
-  // beginning of the round `from`, it goes through `shard`. Rounds before stay as they are. Nothing
-  // where batches are no node's.
+  // Replaces the samples of a node. The source finishes the pass that is under way at the beginning
+  // of the round `from`, and then goes through `shard`. Earlier rounds stay as they are. Does
+  // nothing in sources that do not belong to a node.
   virtual void DealAgain(int64_t from, std::vector<int32_t> shard) {}
 };
 
-// Pinned host memory from which a device copies a batch's images asynchronously, while it
+// Pinned host memory. A device copies the images of a batch from it asynchronously, while it
 // computes on the previous batch.
 class PinnedBatchMemory final : public BatchMemory {
  public:
-  // `device` outlives it.
+  // `device` must outlive this object.
   explicit PinnedBatchMemory(Device* device) : device_(device) {}
 
-  // Ordinary memory, at the cost of a copy, if no more can be pinned.
+  // Returns ordinary memory, which costs an additional copy, if no more can be pinned.
   void* Allocate(size_t bytes) override;
   void Release(void* memory) override;
-  // On a stream of its own, which all copies must not outlive. None after the first failure.
+  // Copies on a stream of this object, which no copy may outlive. Returns null from the first
+  // failure on.
   std::shared_ptr<const DeviceCopy> Upload(const void* memory, size_t bytes) override;
 
  private:
@@ -135,7 +137,7 @@ class PinnedBatchMemory final : public BatchMemory {
   Device* const device_;
   Mutex mutex_;
   bool uploads_ahead_ ABSL_GUARDED_BY(mutex_) = true;
-  std::unique_ptr<DeviceStream> uploads_ ABSL_GUARDED_BY(mutex_);  // null before the first
+  std::unique_ptr<DeviceStream> uploads_ ABSL_GUARDED_BY(mutex_);  // null before the first upload
   std::map<void*, std::shared_ptr<void>> given_ ABSL_GUARDED_BY(mutex_);
 };
 

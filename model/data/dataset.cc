@@ -37,7 +37,7 @@ absl::StatusOr<std::span<const uint8_t>> MemoryDataset::VariedImage(int64_t i, u
                                                                     ImageScratch* scratch) const {
   const Augmentation& augmentation = traits().augmentation;
   if (augmentation.none()) return Pixels(i);
-  // To augmentation, which only moves pixels, a float is a few channels of bytes.
+  // Augmentation only moves pixels, so that it can treat a float as several channels of bytes.
   ImageShape shape = traits().shape;
   shape.channels = traits().image_bytes() / (shape.height * shape.width);
   scratch->image.resize(static_cast<size_t>(shape.size()));

@@ -1,8 +1,8 @@
 // Labelled images, in memory or in files that are decoded on demand.
 //
-// Images are bytes, as files have them, and become normalized floats batch by
-// batch: a quarter of the memory, and augmentation works on bytes. Only what a file has as floats
-// stays so.
+// Images are kept as bytes, as files contain them, and become normalized floats batch by batch.
+// Bytes take a quarter of the memory, and augmentation works on them. Images that a file contains
+// as floats stay floats.
 //
 // Thread-safety: immutable, safe from any thread; functions are pure.
 #ifndef GRAPEVINE_MODEL_DATA_DATASET_H_
@@ -22,7 +22,8 @@
 
 namespace grapevine {
 
-// Per channel, of bytes scaled to [0, 1], or of floats: x <- (x - mean) / deviation.
+// The normalization x <- (x - mean) / deviation, with one value per channel. x is a byte scaled to
+// [0, 1], or a float as it is.
 struct Normalization {
   std::vector<float> mean;
   std::vector<float> deviation;
@@ -32,24 +33,24 @@ struct Normalization {
 struct DatasetTraits {
   std::string name;
   ImageShape shape;
-  // Pixels are floats of this machine instead of bytes.
+  // Whether pixels are floats, in the byte order of this machine, instead of bytes.
   bool floats = false;
   int64_t classes = 0;
   Normalization normalization;
-  // How training batches vary these images.
+  // How training batches vary the images.
   Augmentation augmentation;
 
-  // Of an image as the data set has it.
+  // Returns the bytes of one image as the data set keeps it.
   int64_t image_bytes() const {
     return shape.size() * static_cast<int64_t>(floats ? sizeof(float) : 1);
   }
 };
 
-// A class's number; at most kMaxClasses classes.
+// The number of a class, below kMaxClasses.
 using Label = uint16_t;
 inline constexpr int64_t kMaxClasses = int64_t{1} << 16;
 
-// Memory that calls reuse. Thread-compatible: one for each thread.
+// Scratch memory that calls reuse. Thread-compatible: each thread needs its own.
 struct ImageScratch {
   std::vector<uint8_t> image;
   std::vector<uint8_t> decoded;
@@ -64,26 +65,26 @@ class Dataset {
   int64_t size() const { return static_cast<int64_t>(labels_.size()); }
   std::span<const Label> labels() const { return labels_; }
 
-  // Image i, 0 <= i < size(), without variation: (height, width, channels) bytes
-  // (or the bytes of as many floats), there until `scratch` is used again. Errors carry
+  // Returns image i, 0 <= i < size(), without variation: (height, width, channels) bytes, or the
+  // bytes of as many floats. They are valid until `scratch` is used again. Errors carry
   // Failure::kInput and name the file.
   virtual absl::StatusOr<std::span<const uint8_t>> Image(int64_t i,
                                                          ImageScratch* scratch) const = 0;
-  // The same as a training batch shows it: traits().augmentation, drawn from
-  // 64 random bits.
+  // Returns image i as a training batch shows it: varied by traits().augmentation, which draws from
+  // the 64 random `bits`. Otherwise like Image.
   virtual absl::StatusOr<std::span<const uint8_t>> VariedImage(int64_t i, uint64_t bits,
                                                                ImageScratch* scratch) const = 0;
-  // Whether an image is so expensive that several threads should fill a batch.
+  // Whether images are decoded, which is so expensive that several threads should fill a batch.
   virtual bool decodes() const = 0;
 
   // Continues the CRC-32C `crc` with everything that distinguishes this data set, except its
   // normalization.
   virtual uint32_t Checksum(uint32_t crc) const = 0;
-  // Its size in memory.
+  // Returns the size of the data set in memory.
   virtual int64_t bytes() const = 0;
 
  protected:
-  // Labels are below traits.classes: whoever reads files checks that.
+  // Labels must be below traits.classes; code that reads files checks that.
   Dataset(DatasetTraits traits, std::vector<Label> labels);
 
  private:
@@ -100,16 +101,16 @@ struct TrainTest {
 // A data set whose images are all in memory.
 class MemoryDataset final : public Dataset {
  public:
-  // `pixels` are channels last, image after image: traits.image_bytes() for each of
+  // `pixels` are channels last, image after image, with traits.image_bytes() bytes for each of
   // `labels`.
   MemoryDataset(DatasetTraits traits, std::vector<uint8_t> pixels, std::vector<Label> labels);
 
-  // Never fails; a view of the data set's own memory.
+  // Returns a view of the data set's own memory; never fails.
   absl::StatusOr<std::span<const uint8_t>> Image(int64_t i, ImageScratch* scratch) const override;
   absl::StatusOr<std::span<const uint8_t>> VariedImage(int64_t i, uint64_t bits,
                                                        ImageScratch* scratch) const override;
   bool decodes() const override { return false; }
-  // The CRC-32C of pixels and labels.
+  // Covers pixels and labels.
   uint32_t Checksum(uint32_t crc) const override;
   int64_t bytes() const override;
 
@@ -119,14 +120,15 @@ class MemoryDataset final : public Dataset {
   const std::vector<uint8_t> pixels_;
 };
 
-// Refuses a label of the file at `path` that is not below `classes`, by its position there.
-// Errors carry Failure::kInput.
+// Refuses labels of the file at `path` that are not below `classes`. Errors carry Failure::kInput
+// and name the position of the first such label.
 absl::Status CheckLabels(std::string_view path, std::span<const uint16_t> labels, int64_t classes);
 
-// The contents of a data set, as text that two machines can compare: each may keep its files in
-// another place. "mnist: 60000 + 10000 images of 28x28x1 in 10 classes, checksum 5f0c3d2e":
-// equal for equal pixels, labels, normalization and augmentation, in the same order; for images
-// in files, for equal names and sizes of files. The checksum is a CRC-32C over all of them.
+// Describes the contents of a data set as text that two machines can compare, even if they keep its
+// files in different places: "mnist: 60000 + 10000 images of 28x28x1 in 10 classes, checksum
+// 5f0c3d2e". Texts are equal for equal pixels, labels, normalization and augmentation, in the same
+// order; for images in files, equal names and sizes of files take the place of equal pixels. The
+// checksum is a CRC-32C over all of them.
 std::string DescribeContents(const TrainTest& data);
 
 }  // namespace grapevine

@@ -36,7 +36,7 @@ void PixelTable::Normalize(std::span<const uint8_t> pixels, float* out) const {
 
 namespace {
 
-// The same for an image of floats.
+// Normalizes an image of floats, as PixelTable does an image of bytes.
 void NormalizeFloats(const Normalization& normalization, std::span<const uint8_t> pixels,
                      float* out) {
   std::memcpy(out, pixels.data(), pixels.size());
@@ -147,7 +147,8 @@ absl::StatusOr<std::span<const uint8_t>> ShardBatches::Pixels(int64_t round, int
 
 namespace {
 
-// `count` of the first `all` numbers, ascending; none where that is all of them.
+// Draws `count` of the numbers 0 .. all - 1, ascending. Returns an empty vector if `count` is not
+// less than `all`.
 std::vector<int32_t> Drawn(int64_t all, int64_t count) {
   CHECK_GT(count, 0);
   if (count >= all) return {};
@@ -182,7 +183,7 @@ absl::StatusOr<std::span<const uint8_t>> EvaluationBatches::Pixels(int64_t round
 namespace {
 
 constexpr int kMaxThreads = 8;
-// So many shares of a batch for each thread even out what images cost.
+// Shares of a batch for each thread; several even out the different costs of images.
 constexpr int64_t kSharesPerThread = 4;
 constexpr std::chrono::seconds kIdleWait{10};
 
@@ -220,7 +221,7 @@ PrefetchedBatches::~PrefetchedBatches() {
 
 absl::Status PrefetchedBatches::Fill(int64_t round, Batch* batch) {
   CHECK(0 <= round && round < options_.rounds);
-  batch->on_device = nullptr;  // the caller is done with it
+  batch->on_device = nullptr;  // the caller no longer needs the copy
   MutexLock lock(mutex_);
   if (pending_.empty() ? next_round_ != round : pending_.front()->round != round) {
     pending_.clear();

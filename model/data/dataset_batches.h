@@ -1,5 +1,5 @@
-// Batches of a data set's images: filling them, and the two ways to choose samples, for
-// training and for evaluation.
+// Fills batches with the images of a data set, and chooses their samples in two ways: for training
+// and for evaluation.
 #ifndef GRAPEVINE_MODEL_DATA_DATASET_BATCHES_H_
 #define GRAPEVINE_MODEL_DATA_DATASET_BATCHES_H_
 
@@ -22,7 +22,7 @@
 
 namespace grapevine {
 
-// Bytes to normalized floats, by a table of 256 values for each channel. Immutable.
+// Converts bytes to normalized floats by a table of 256 values for each channel. Immutable.
 class PixelTable {
  public:
   explicit PixelTable(const Normalization& normalization);
@@ -34,20 +34,20 @@ class PixelTable {
   std::vector<std::array<float, 256>> channels_;
 };
 
-// Thread-compatible, but for FillImage.
+// The common part of both ways to choose samples. Thread-compatible, except for FillImage.
 class DatasetBatches : public BatchSource {
  public:
   ImageShape shape() const override { return data_->traits().shape; }
   int64_t classes() const override { return data_->traits().classes; }
   int64_t batch_size() const override { return batch_size_; }
 
-  // Begin, and FillImage for every image.
+  // Calls Begin, and then FillImage for every image.
   absl::Status Fill(int64_t round, Batch* batch) final;
 
-  // Gives `batch` its size and its labels, and names the samples that it has.
+  // Sets the size and the labels of `batch`, and writes the batch's samples into `samples`.
   void Begin(int64_t round, Batch* batch, std::vector<int32_t>* samples);
-  // Writes the image of `sample` into the place `index` of a batch that has begun.
-  // From any thread, for different places also at once. Errors are the data set's.
+  // Writes the image of `sample` into the place `index` of a batch after Begin. Safe from any
+  // thread; several threads may fill different places at once. Errors are the data set's.
   absl::Status FillImage(int64_t round, int64_t index, int32_t sample, ImageScratch* scratch,
                          Batch* batch) const;
 
@@ -58,9 +58,9 @@ class DatasetBatches : public BatchSource {
   const Dataset& data() const { return *data_; }
 
  private:
-  // The samples of a round, up to batch_size().
+  // Appends the samples of a round, at most batch_size(), to `samples`.
   virtual void Choose(int64_t round, std::vector<int32_t>* samples) = 0;
-  // The bytes of a sample as this round shows them; from any thread.
+  // Returns the bytes of a sample as `round` shows them. Safe from any thread.
   virtual absl::StatusOr<std::span<const uint8_t>> Pixels(int64_t round, int64_t index,
                                                           int32_t sample,
                                                           ImageScratch* scratch) const = 0;
@@ -76,29 +76,29 @@ struct ShardOptions {
   int64_t batch_size = 32;
   uint64_t seed = 0;
   int64_t node = 0;
-  // Rounds from here on show images without augmentation.
+  // The first round that shows images without augmentation; later rounds do too.
   int64_t augmented_rounds = std::numeric_limits<int64_t>::max();
 };
 
-// A node's training batches: its shard, reshuffled in every pass over it. They are cut from the
+// A node's training batches: its shard, reshuffled in every pass over it. Batches are cut from the
 // endless stream of shuffled passes, so that every batch is full and nodes with small shards do
-// as many rounds as the others. When samples are dealt again, the pass that has begun is finished:
-// no sample comes twice in one, and none is left out. Thread-compatible. Fill is expensive when
-// rounds are not requested in order: each change of the pass reshuffles.
+// as many rounds as the others. When samples are dealt again, the pass that has begun is finished,
+// so that each pass contains every sample exactly once. Fill is expensive if rounds are not
+// requested in order, because each change of the pass reshuffles. Thread-compatible.
 class ShardBatches final : public DatasetBatches {
  public:
-  // `shard` names samples of `data`, at least one.
+  // `shard` contains the numbers of samples of `data`, at least one.
   ShardBatches(std::shared_ptr<const Dataset> data, std::vector<int32_t> shard,
                const ShardOptions& options);
 
-  // `shard`: at least one sample.
+  // `shard` must have at least one sample.
   void DealAgain(int64_t from, std::vector<int32_t> shard) override;
 
  private:
-  // The samples that passes are over from a position of the endless stream on.
+  // The samples of the passes from a position of the endless stream on.
   struct Deal {
-    int64_t begin = 0;   // of its first pass
-    int64_t passes = 0;  // that are before it
+    int64_t begin = 0;   // position of the first pass over `shard`
+    int64_t passes = 0;  // number of passes before it
     std::vector<int32_t> shard;
 
     int64_t size() const { return static_cast<int64_t>(shard.size()); }
@@ -107,28 +107,28 @@ class ShardBatches final : public DatasetBatches {
   void Choose(int64_t round, std::vector<int32_t>* samples) override;
   absl::StatusOr<std::span<const uint8_t>> Pixels(int64_t round, int64_t index, int32_t sample,
                                                   ImageScratch* scratch) const override;
-  // The sample at `position` of the endless stream.
+  // Returns the sample at `position` of the endless stream.
   int32_t SampleAt(int64_t position);
   const Deal& DealAt(int64_t position) const;
   void ShufflePass(int64_t pass, const Deal& deal);
 
-  std::vector<Deal> deals_;  // in the order of the stream, the first at its beginning
+  std::vector<Deal> deals_;  // in the order of the stream, the first one at its beginning
   const ShardOptions options_;
   std::vector<int32_t> shuffled_;
-  int64_t pass_ = -1;  // that `shuffled_` is of
+  int64_t pass_ = -1;  // the pass whose samples are in `shuffled_`
 };
 
-// A whole data set once, or a sample of it, in its own order and without augmentation: what a
-// model is evaluated on.
-// Thread-compatible. Rounds are 0 .. count() - 1.
+// The batches on which a model is evaluated: a whole data set once, or a sample of it, in the order
+// of the data set and without augmentation. Rounds are 0 .. count() - 1. Thread-compatible.
 class EvaluationBatches final : public DatasetBatches {
  public:
-  // batch_size > 0; the last batch may be smaller. `most`: of a larger data set, so many samples,
-  // the same ones each time, whatever the run's seed; positive.
+  // `batch_size` must be positive; the last batch may be smaller. If the data set has more than
+  // `most` samples, a sample of `most` is used, which is always the same and does not depend on the
+  // run's seed. `most` must be positive.
   EvaluationBatches(std::shared_ptr<const Dataset> data, int64_t batch_size,
                     int64_t most = std::numeric_limits<int64_t>::max());
 
-  // Batches that cover them.
+  // Returns the number of batches that cover the samples.
   int64_t count() const { return (size() + batch_size() - 1) / batch_size(); }
 
  private:
@@ -138,45 +138,45 @@ class EvaluationBatches final : public DatasetBatches {
   absl::StatusOr<std::span<const uint8_t>> Pixels(int64_t round, int64_t index, int32_t sample,
                                                   ImageScratch* scratch) const override;
 
-  const std::vector<int32_t> drawn_;  // ascending; empty: all
+  const std::vector<int32_t> drawn_;  // ascending; empty if all samples are used
 };
 
-// Prefetches the next rounds' batches on threads of its own, while the caller computes on the
-// current one.
+// How batches are prefetched: threads fill the batches of the next rounds while the caller computes
+// on the current one.
 //
-// The batches are those of the source, bit by bit. Threads share the images of a batch, so that
-// the first one is ready soon and few are in memory.
+// The batches have the bits of the source's batches. The threads share the images of each batch, so
+// that the first batch is ready soon and few batches are in memory.
 struct PrefetchOptions {
-  int threads = 0;  // that fill batches; with none they are filled on demand
+  int threads = 0;  // threads that fill batches; with 0, batches are filled on demand
   int depth = 2;    // batches being filled or waiting, besides the caller's
-  // Where the batches' images lie; null is ordinary memory.
+  // Memory for the images of the batches; null means ordinary memory.
   BatchMemory* memory = nullptr;
-  // There are no rounds from here on.
+  // Number of rounds: rounds are below it.
   int64_t rounds = std::numeric_limits<int64_t>::max();
 };
 
-// The threads to use for `data` if `processes` share this process's processors: for images that
-// are decoded, the share of the processors, at most 8; for images in memory none, or one if
-// gradients run on a GPU.
+// Returns the number of threads to use for `data` if `processes` processes share this process's
+// processors. For images that are decoded, it is the process's share of the processors, from 1 to
+// 8; for images in memory it is 0, or 1 if gradients run on a GPU.
 int PrefetchThreads(const Dataset& data, int processes, bool gpu);
 
-// Thread-compatible. Nothing is filled before the first Fill.
+// A source that prefetches the batches of another one. It fills nothing before the first Fill.
+// Thread-compatible.
 class PrefetchedBatches final : public BatchSource {
  public:
-  // options.threads and options.depth are positive.
+  // options.threads and options.depth must be positive.
   PrefetchedBatches(std::unique_ptr<DatasetBatches> source, const PrefetchOptions& options);
-  // Waits for no more than the images in the threads' hands, and batches on their way to a
-  // device.
+  // Waits only for the images that threads are filling, and for batches on their way to a device.
   ~PrefetchedBatches() override;
 
   ImageShape shape() const override { return source_->shape(); }
   int64_t classes() const override { return source_->classes(); }
   int64_t batch_size() const override { return source_->batch_size(); }
-  // Exchanges the memory of `batch` for that of a filled one. Rounds are expected
-  // in order; another one begins anew. An error is that of the first image of the
-  // batch that has one.
+  // Exchanges the memory of `batch` for that of a filled one. Rounds are expected in order; a round
+  // out of order restarts the prefetching. The error is that of the first image of the batch that
+  // failed.
   absl::Status Fill(int64_t round, Batch* batch) override;
-  // What was filled ahead with samples that are no longer the node's is dropped.
+  // Also drops batches from the round `from` on that were filled ahead.
   void DealAgain(int64_t from, std::vector<int32_t> shard) override;
 
  private:
@@ -187,12 +187,12 @@ class PrefetchedBatches final : public BatchSource {
     std::vector<int32_t> samples;
     int64_t claimed = 0;
     int64_t done = 0;
-    bool ready = false;                                    // all done, and on its way to a device
-    int64_t failed = std::numeric_limits<int64_t>::max();  // the image that `status` is of
-    absl::Status status;
+    bool ready = false;  // all images are done, and the upload to a device, if any, is queued
+    int64_t failed = std::numeric_limits<int64_t>::max();  // the first image that failed
+    absl::Status status;                                   // the error of that image
   };
-  // Images [begin, end) of a batch, to be filled by one thread. Batches that nobody
-  // waits for any more live as long as their shares.
+  // Images [begin, end) of a batch, to be filled by one thread. A batch that the caller no longer
+  // waits for lives as long as its shares.
   struct Share {
     std::shared_ptr<Pending> pending;
     int64_t begin = 0;
@@ -200,30 +200,30 @@ class PrefetchedBatches final : public BatchSource {
   };
 
   void Work();
-  // Waits for a share; false at the end.
+  // Waits for a share. Returns false when the threads must end.
   bool Claim(Share* share);
   void FillShare(const Share& share, ImageScratch* scratch);
-  // After the last image.
+  // Uploads a batch to the device, if any, and makes it ready. Called after its last image.
   void Complete(Pending* pending);
 
   std::shared_ptr<Pending> Unclaimed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Begin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const std::unique_ptr<DatasetBatches> source_;  // Begin and DealAgain with mutex_ held
+  const std::unique_ptr<DatasetBatches> source_;  // Begin and DealAgain need mutex_
   const PrefetchOptions options_;
   const int64_t share_size_;
   std::atomic<bool> stopping_ = false;
   Mutex mutex_;
-  Condition work_;   // a share may be there, or the end
-  Condition ready_;  // a batch may be ready
-  // In the order of their rounds, without gaps.
+  Condition work_;   // signalled when a share may be available, and at the end
+  Condition ready_;  // signalled when a batch may be ready
+  // Batches in the order of their rounds, without gaps.
   std::deque<std::shared_ptr<Pending>> pending_ ABSL_GUARDED_BY(mutex_);
-  int64_t next_round_ ABSL_GUARDED_BY(mutex_);  // to be begun
+  int64_t next_round_ ABSL_GUARDED_BY(mutex_);  // the next round to begin
   std::vector<Batch> spare_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };
 
-// `source` with prefetching, or as it is if there are no threads.
+// Returns `source` with prefetching, or `source` itself if options.threads is 0.
 std::unique_ptr<BatchSource> Prefetched(std::unique_ptr<DatasetBatches> source,
                                         const PrefetchOptions& options);
 

@@ -14,7 +14,7 @@
 namespace grapevine {
 namespace {
 
-// Draws before a Dirichlet split that starves a node is given up.
+// Number of draws after which a Dirichlet split that leaves a node without samples is given up.
 constexpr uint64_t kDirichletDraws = 100;
 
 std::vector<int32_t> Shuffled(size_t samples, KeyedRandom& random) {
@@ -24,7 +24,8 @@ std::vector<int32_t> Shuffled(size_t samples, KeyedRandom& random) {
   return order;
 }
 
-// Where the piece of `node` begins and ends: consecutive ones, whose sizes differ by at most one.
+// Returns where the piece of `node` begins and ends. Pieces are consecutive, and their sizes differ
+// by at most one.
 std::pair<int64_t, int64_t> Piece(int64_t samples, int64_t node, int64_t nodes) {
   return {node * samples / nodes, (node + 1) * samples / nodes};
 }
@@ -50,8 +51,8 @@ Shards LabelSplit(std::span<const uint16_t> labels, int64_t nodes, uint64_t seed
   return CutEvenly(order, nodes);
 }
 
-// Ends of the nodes' pieces of `samples` samples, in proportion to Gamma(alpha)
-// draws: a Dirichlet draw before normalization.
+// Returns the ends of the nodes' pieces of `samples` samples. Sizes are in proportion to
+// Gamma(alpha) draws, which are a Dirichlet draw before normalization.
 std::vector<int64_t> DirichletEnds(size_t samples, int64_t nodes, double alpha,
                                    KeyedRandom& random) {
   std::vector<double> upTo;
@@ -100,7 +101,7 @@ absl::StatusOr<Shards> DirichletSplit(const Spec& spec, std::span<const uint16_t
                                 " nodes without samples; use a larger alpha or fewer nodes"));
 }
 
-// The samples of those who are lost: shards whose ranks are not in `living`.
+// Returns the samples of the lost nodes: the shards of all ranks that are not in `living`.
 std::vector<int32_t> SamplesOfLost(std::span<const Rank> living, const Shards& shards) {
   std::vector<int32_t> samples;
   auto next = living.begin();

@@ -1,4 +1,4 @@
-// How a data set is sharded over nodes.
+// Shards a data set over nodes.
 //
 //   iid               shuffled; sizes differ by at most one
 //   dirichlet:alpha=A every class is divided by its own draw from a Dirichlet
@@ -20,19 +20,20 @@
 
 namespace grapevine {
 
-// The samples of each node; each sample has one node.
+// The samples of each node. Each sample belongs to exactly one node.
 using Shards = std::vector<std::vector<int32_t>>;
 
-// Divides the samples with these labels among `nodes`. A Dirichlet split that leaves a node
-// without samples is drawn again; a split that cannot give every node a sample is refused.
-// Errors name the spec and the remedy.
+// Divides the samples with these labels among `nodes` nodes. Draws a Dirichlet split again if it
+// leaves a node without samples, and refuses a split that cannot give every node a sample. Errors
+// name the spec and the remedy.
 absl::StatusOr<Shards> SplitOverNodes(std::string_view spec, std::span<const uint16_t> labels,
                                       int64_t nodes, uint64_t seed);
 
-// The samples of `node` once only `living` of the nodes are left (ascending, `node` among them):
-// its own, and a part of those that the lost had. These are dealt in consecutive pieces whose sizes
-// differ by at most one, so that a piece is like the shards that it is from: mixed where they are
-// mixed, of few classes where they are of few. Each sample has one of the living.
+// Returns the samples of `node` once only the nodes `living` (ascending, `node` among them) are
+// left: its own samples and a part of the samples of the lost nodes. Those are dealt in consecutive
+// pieces whose sizes differ by at most one, so that a piece resembles the shards that it comes
+// from: mixed if they are mixed, and of few classes if they have few. Each sample belongs to
+// exactly one of the living nodes.
 std::vector<int32_t> ShardAmong(std::span<const Rank> living, Rank node, const Shards& shards);
 
 }  // namespace grapevine

@@ -55,7 +55,7 @@ absl::Status AppendFile(const std::string& path, Records* records) {
   return CheckLabels(path, std::span(records->labels).subspan(before), 10);
 }
 
-// data_batch_2.bin before data_batch_10.bin.
+// Orders data_batch_2.bin before data_batch_10.bin.
 bool ByNumber(const std::string& a, const std::string& b) {
   return a.size() != b.size() ? a.size() < b.size() : a < b;
 }

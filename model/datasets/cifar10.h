@@ -12,8 +12,8 @@
 
 namespace grapevine {
 
-// A folder with any number of data_batch_*.bin and a test_batch.bin, each with
-// any number of records. Batches are read in the order of their numbers. Errors
+// Reads a folder with any number of files data_batch_*.bin and a file test_batch.bin, each with
+// any number of records. The training files are read in the order of their numbers. Errors
 // carry Failure::kInput and name the file, what was expected and what was found.
 absl::StatusOr<TrainTest> ReadCifar10(const std::string& folder, const Augmentation& augmentation);
 

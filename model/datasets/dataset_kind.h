@@ -1,10 +1,10 @@
-// A data set's registration, a function that reads it, and data sets by their specs.
+// The registration of data sets, and a function that reads the data set of a spec.
 //
 // As in every spec, colons are separators: for a folder with a colon in its name, use a
 // symbolic link.
 //
-// One of your own registers like those of this folder, and `--data=NAME:key=value` finds it:
-// docs/data.md.
+// A data set of your own registers like those of this folder, and `--data=NAME:key=value` finds it;
+// see docs/data.md.
 //
 // Thread-safety: a kind is immutable once registered; functions are safe from any thread.
 #ifndef GRAPEVINE_MODEL_DATASETS_DATASET_KIND_H_
@@ -32,13 +32,14 @@ struct DatasetKind {
   ReadDataset read;
 };
 
-// All data sets of this program.
+// The registry of all data sets of this program.
 Registry<DatasetKind>& Datasets();
 
-// For readers of a folder, whose spec names none.
+// Returns the error for a spec that must name a folder and names none.
 absl::Status FolderMissingError(const Spec& spec);
 
-// Errors about the spec carry Failure::kUsage, errors about files Failure::kInput.
+// Reads the data set that `spec` names. Errors about the spec carry Failure::kUsage, errors about
+// files Failure::kInput.
 absl::StatusOr<TrainTest> MakeDataset(std::string_view spec);
 
 }  // namespace grapevine

@@ -19,7 +19,7 @@
 namespace grapevine {
 namespace {
 
-// Larger arrays are taken for a broken header.
+// The largest array in bytes. A header that claims a larger one is taken to be broken.
 constexpr int64_t kLargestArray = int64_t{1} << 36;
 
 // Reads plain files as well as compressed ones. Thread-compatible.
@@ -33,11 +33,12 @@ class GzipReader {
     return absl::OkStatus();
   }
 
-  // Up to `size` bytes; fewer only at the end of the file.
+  // Reads up to `size` bytes; fewer only at the end of the file.
   absl::StatusOr<std::vector<uint8_t>> Read(int64_t size) {
     std::vector<uint8_t> bytes;
     while (static_cast<int64_t>(bytes.size()) < size) {
-      // Memory grows with what is really there, not with what a header claims: as much again.
+      // Memory grows with the bytes that the file really has, not with what its header claims: each
+      // step reads as many bytes as have been read so far.
       constexpr int64_t kLeast = int64_t{1} << 16, kMost = int64_t{1} << 30;
       const auto before = static_cast<int64_t>(bytes.size());
       const int64_t wanted = std::min(std::clamp(before, kLeast, kMost), size - before);
@@ -91,7 +92,7 @@ absl::Status CheckMagic(const std::string& path, std::span<const uint8_t> magic,
   return absl::OkStatus();
 }
 
-// The product of the extents; refuses empty and absurd arrays.
+// Returns the product of the extents. Refuses empty and absurdly large arrays.
 absl::StatusOr<int64_t> ElementCount(const std::string& path, const std::vector<int64_t>& shape) {
   int64_t count = 1;
   for (int64_t extent : shape) {
@@ -166,7 +167,7 @@ absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int64_t dimensions) {
     array.shape.push_back(BigEndian32(std::span(extents).subspan(static_cast<size_t>(4 * d))));
   }
   ASSIGN_OR_RETURN(const int64_t count, ElementCount(path, array.shape));
-  // One more than expected shows whether the file goes on.
+  // One more byte than expected shows whether the file continues.
   ASSIGN_OR_RETURN(std::vector<uint8_t> elements, reader.Read(count + 1));
   if (static_cast<int64_t>(elements.size()) != count) {
     const bool more = static_cast<int64_t>(elements.size()) > count;

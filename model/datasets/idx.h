@@ -24,8 +24,8 @@ struct IdxArray {
 // Failure::kInput and name the file, what was expected and what was found.
 absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int64_t dimensions);
 
-// A folder with MNIST's four files under their standard names, each plain or with .gz. Images
-// of any size, 10 classes.
+// Reads a folder with MNIST's four files under their standard names, each plain or with .gz. Images
+// may have any size, which is the same in both parts; there are 10 classes.
 absl::StatusOr<TrainTest> ReadMnist(const std::string& folder);
 
 }  // namespace grapevine

@@ -33,25 +33,25 @@ namespace {
 // The images of a folder with one folder for each class: DIR/CLASS/NAME.jpg.
 //
 // Classes are numbered in the order of their folders' names, images in the order of
-// classes and names (bytewise), the same on every machine. What begins with a dot is
-// passed over, as are files beside the class folders and files that are no .jpg or
-// .jpeg in any case; links are followed.
+// classes and names (bytewise), which is the same on every machine. Names that begin with a dot are
+// skipped, and so are files beside the class folders and files whose extension is not .jpg or
+// .jpeg (in upper or lower case). Links are followed.
 
 // Immutable once read; safe from any thread.
 class ImageListing {
  public:
-  // Lists the first `most_classes` classes of `folder`; opens no image. Refuses a
-  // class without images, an image that is empty or no file, and whatever cannot be
+  // Lists the first `most_classes` classes of `folder` without opening an image. Refuses a
+  // class without images, an image that is empty or not a file, and whatever cannot be
   // read. Errors carry Failure::kInput and name the folder or file.
   static absl::StatusOr<ImageListing> Read(const std::string& folder, int64_t most_classes);
 
   const std::vector<std::string>& classes() const { return classes_; }
-  // One for each image.
+  // The labels, one for each image.
   const std::vector<Label>& labels() const { return labels_; }
   std::string Path(int64_t i) const;
-  // CRC-32C of all classes' and images' names, and the sizes of the files.
+  // The CRC-32C of the names of all classes and images, and of the sizes of the files.
   uint32_t checksum() const { return checksum_; }
-  // What it occupies in memory.
+  // The size of the listing in memory.
   int64_t bytes() const;
 
  private:
@@ -69,7 +69,7 @@ class ImageListing {
   std::string folder_;
   std::vector<std::string> classes_;
   std::vector<Label> labels_;
-  // One string for millions of names, and where each ends.
+  // All names, possibly millions, in one string, and the position where each ends.
   std::string names_;
   std::vector<uint64_t> ends_;
   uint32_t checksum_ = 0;
@@ -86,7 +86,7 @@ bool IsJpegName(const std::string& name) {
   return absl::EndsWithIgnoreCase(name, ".jpg") || absl::EndsWithIgnoreCase(name, ".jpeg");
 }
 
-// Calls `visit` with every visible entry and its name, until one is refused.
+// Calls `visit` with every visible entry and its name, until `visit` returns an error.
 template <typename Visit>
 absl::Status ForEachEntry(const std::string& folder, Visit visit) {
   std::error_code error;
@@ -191,7 +191,8 @@ absl::Status ImageListing::AddClass(const std::string& name) {
   return absl::OkStatus();
 }
 
-// The largest reduction (of 1, 2, 4, 8) that leaves a part `size` pixels or more.
+// Returns the largest reduction (1, 2, 4 or 8) that leaves the shorter side of the part at least
+// `size` pixels.
 int Denominator(const CropBox& box, int64_t size) {
   const double shorter = std::min(box.width, box.height);
   int denominator = 8;
@@ -226,7 +227,7 @@ class ImageFolder final : public Dataset {
 
   bool decodes() const override { return true; }
 
-  // Covers names and sizes of files: to read them all would take too long.
+  // Covers the names and sizes of files, because reading all files would take too long.
   uint32_t Checksum(uint32_t crc) const override {
     const uint64_t identity[] = {listing_.checksum(), static_cast<uint64_t>(options_.resize)};
     return Crc32c(crc, identity, sizeof(identity));
@@ -237,7 +238,7 @@ class ImageFolder final : public Dataset {
   }
 
  private:
-  // `choose_part` gets the extent of the file's image.
+  // Decodes image i and crops the part of it that `choose_part` returns for the image's extent.
   template <typename ChoosePart>
   absl::StatusOr<std::span<const uint8_t>> Read(int64_t i, const ChoosePart& choose_part,
                                                 bool mirrored, ImageScratch* scratch) const {
@@ -256,7 +257,7 @@ class ImageFolder final : public Dataset {
     return std::span<const uint8_t>(scratch->image);
   }
 
-  // To the same part of an image of other extents.
+  // Scales a part of an image to the corresponding part of an image with other extents.
   static void Scale(const ImageExtent& from, const ImageExtent& to, CropBox* box) {
     const double x = static_cast<double>(to.width) / static_cast<double>(from.width);
     const double y = static_cast<double>(to.height) / static_cast<double>(from.height);
@@ -295,7 +296,7 @@ absl::StatusOr<TrainTest> MakeImageFolder(const Spec& spec) {
   ImageFolderOptions options;
   const std::string folder = reader.Argument();
   options.size = reader.Integer("size", options.size, 8, 4096);
-  // The usual proportion: 256 for 224.
+  // The default keeps the usual proportion: 256 for 224.
   options.resize = reader.Integer("resize", options.size * 8 / 7, options.size, 8192);
   options.augment = reader.Choice("augment", {"yes", "no"}) == "yes";
   options.most_classes = reader.Integer("classes", options.most_classes, 2, kMaxClasses);

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int64_t kMaxPixels = int64_t{1} << 28;
 
-// libjpeg reports through its caller's functions and does not expect them to
-// return. It is C, and so are these: they jump out, past frames without destructors.
+// libjpeg reports errors through functions of its caller and does not expect them to return. They
+// leave libjpeg, which is C, by a long jump past frames without destructors.
 struct ErrorTrap {
   jpeg_error_mgr manager;  // first: libjpeg hands it back
   jmp_buf jump;
@@ -45,12 +45,12 @@ bool Harmless(int message) {
   }
 }
 
-// Negative levels are warnings: data that is not as it should be.
+// Handles libjpeg's messages. Negative levels are warnings about corrupt data.
 void OnMessage(j_common_ptr jpeg, int level) {
   if (level < 0 && !Harmless(jpeg->err->msg_code)) Leave(jpeg);
 }
 
-// What is decoded and where to. Trivial, because of the jumps.
+// The input and output of a decoding. The type is trivial because of the long jumps.
 struct Decoding {
   std::span<const uint8_t> file;
   int denominator;
@@ -68,7 +68,7 @@ void ReadExtent(jpeg_decompress_struct* jpeg, Decoding* decoding) {
   decoding->extent = {jpeg->image_width, jpeg->image_height};
 }
 
-// Adobe's programs write inks inverted, 255 for none, and say that it was them.
+// Converts CMYK to RGB. Adobe's programs write inks inverted, 255 for no ink, and mark such files.
 void InkToLight(bool inverted, const JSAMPLE* inks, int64_t width, uint8_t* pixels) {
   const auto light = [&](int ink) { return inverted ? ink : 255 - ink; };
   for (int64_t x = 0; x < width; ++x) {
@@ -90,7 +90,7 @@ void Decode(jpeg_decompress_struct* jpeg, Decoding* decoding) {
   const int64_t width = jpeg->output_width;
   decoding->extent = {width, jpeg->output_height};
   decoding->pixels->resize(static_cast<size_t>(3 * width * decoding->extent.height));
-  // Lives as long as the decoder.
+  // The row lives as long as the decoder.
   JSAMPARRAY row = (*jpeg->mem->alloc_sarray)(reinterpret_cast<j_common_ptr>(jpeg), JPOOL_IMAGE,
                                               4 * jpeg->output_width, 1);
   while (jpeg->output_scanline < jpeg->output_height) {
@@ -105,8 +105,8 @@ void Decode(jpeg_decompress_struct* jpeg, Decoding* decoding) {
   jpeg_finish_decompress(jpeg);
 }
 
-// Runs `work` on a decoder. The frame that is jumped back to changes nothing of its
-// own in between.
+// Runs `work` on a decoder and returns whether it succeeded. A long jump returns to this function,
+// which changes none of its own variables between setjmp and the jump.
 bool Run(void (*work)(jpeg_decompress_struct*, Decoding*), ErrorTrap* trap, Decoding* decoding) {
   jpeg_decompress_struct jpeg;
   jpeg.err = jpeg_std_error(&trap->manager);

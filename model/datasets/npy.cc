@@ -16,21 +16,22 @@ namespace grapevine {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-// Longer headers are of structures, which are refused anyway.
+// The longest header in bytes. Longer headers describe structures, which are refused anyway.
 constexpr int64_t kLongestHeader = 1 << 16;
 constexpr size_t kMostDimensions = 32;  // NumPy's own limit
-// Larger arrays are taken for a broken header.
+// The largest array. A header that claims a larger one is taken to be broken.
 constexpr int64_t kLargestArray = int64_t{1} << 36;  // bytes
-// As much is in memory at once, a multiple of every item's size.
+// Bytes of the part that is in memory at a time, a multiple of every item size.
 constexpr int64_t kPart = int64_t{4} << 20;
-constexpr size_t kQuoted = 60;  // of hostile text in a message
+constexpr size_t kQuoted = 60;  // most bytes of untrusted text in a message
 
-// The Python literals of a header, one after the other. What is not there leaves it in place.
+// Reads the Python literals of a header, one after the other. The reader stays in place if the
+// requested literal does not come next.
 class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : text_(text) {}
 
-  // A piece of syntax or a name, behind any blanks.
+  // Takes a piece of syntax or a name, after any blanks.
   bool Take(std::string_view token) {
     SkipBlanks();
     if (!text_.starts_with(token)) return false;
@@ -38,7 +39,7 @@ class LiteralReader {
     return true;
   }
 
-  // 'text' or "text", without escapes.
+  // Takes 'text' or "text", without escapes.
   std::optional<std::string_view> Text() {
     SkipBlanks();
     if (text_.empty() || (text_[0] != '\'' && text_[0] != '"')) return std::nullopt;
@@ -55,7 +56,7 @@ class LiteralReader {
     return std::nullopt;
   }
 
-  // Not negative.
+  // Takes an integer, which is not negative.
   std::optional<int64_t> Integer() {
     SkipBlanks();
     const size_t digits = std::min(text_.find_first_not_of("0123456789"), text_.size());
@@ -65,7 +66,7 @@ class LiteralReader {
     return value;
   }
 
-  // "()", "(3,)", "(3, 28)".
+  // Takes a shape: "()", "(3,)", "(3, 28)".
   std::optional<std::vector<int64_t>> Shape() {
     if (!Take("(")) return std::nullopt;
     std::vector<int64_t> shape;
@@ -107,7 +108,7 @@ absl::Status NoNumbers(std::string_view name, std::string_view type) {
                          "; convert them, as in x.astype('float32')"));
 }
 
-// "<f4": byte order, kind, bytes of an element.
+// Parses a type such as "<f4": byte order, kind, and bytes of an element.
 absl::Status ParseType(std::string_view name, std::string_view type, NpyHeader* header) {
   constexpr std::string_view kOrders = "<>|", kKinds = "biuf", kSizes = "1248";
   if (type.size() != 3 || kOrders.find(type[0]) == std::string_view::npos ||
@@ -136,7 +137,7 @@ absl::Status CountElements(std::string_view name, NpyHeader* header) {
   return absl::OkStatus();
 }
 
-// A field of the dictionary, of which `fields` has the others.
+// Parses a field of the dictionary. `fields` has the names of the fields before it.
 absl::Status ParseField(std::string_view name, std::string_view text, LiteralReader* literals,
                         NpyHeader* header, std::set<std::string_view>* fields) {
   const std::optional<std::string_view> key = literals->Text();

@@ -29,21 +29,23 @@ namespace {
 
 // Samples are numbered by int32_t.
 constexpr int64_t kMostSamples = std::numeric_limits<int32_t>::max();
-// Memory grows with what is really there, not with what a header claims.
+// The most that is reserved because a header claims it (bytes of images, or number of labels).
+// Beyond it, memory grows with the elements that the file really has.
 constexpr int64_t kTrusted = int64_t{64} << 20;
-// Each channel has a table of its own.
+// The most channels. Each channel has a table of its own.
 constexpr int64_t kMostChannels = 4096;
 
-// One array of an archive, from its beginning. Thread-compatible; not longer than the archive.
+// Reads one array of an archive, from its beginning. Must not outlive the archive.
+// Thread-compatible.
 class ZipEntry {
  public:
   ZipEntry(std::string name, zip_file_t* file) : name_(std::move(name)), file_(file, zip_fclose) {}
 
-  // "digits.npz: x_train"
+  // The name for messages: "digits.npz: x_train".
   const std::string& name() const { return name_; }
   bool open() const { return file_ != nullptr; }
 
-  // Up to `size` bytes; fewer only at the end, where libzip has checked their CRC.
+  // Reads up to `size` bytes; fewer only at the end, where libzip has checked the CRC.
   absl::StatusOr<std::vector<uint8_t>> Read(int64_t size) {
     std::vector<uint8_t> bytes(static_cast<size_t>(size));
     const zip_int64_t read = zip_fread(file_.get(), bytes.data(), bytes.size());
@@ -91,7 +93,7 @@ class NpzArchive {
  private:
   NpzArchive(std::string path, zip_t* zip) : path_(std::move(path)), zip_(zip, zip_discard) {}
 
-  // What is there, as a message can have it.
+  // Lists the first arrays of the archive, for a message.
   std::string Names() const {
     constexpr zip_int64_t kListed = 8;
     constexpr size_t kLongest = 40;
@@ -111,7 +113,7 @@ class NpzArchive {
   std::unique_ptr<zip_t, void (*)(zip_t*)> zip_;
 };
 
-// Calls `take` with every element, as a Number.
+// Calls `take` with every element as a Number.
 template <typename Number, typename Take>
 void ForEach(std::span<const uint8_t> elements, Take take) {
   for (size_t at = 0; at < elements.size(); at += sizeof(Number)) {
@@ -121,7 +123,7 @@ void ForEach(std::span<const uint8_t> elements, Take take) {
   }
 }
 
-// With the integers of an array's type, whatever it is.
+// Calls `take` with every element as an integer of the array's type.
 template <typename Take>
 void ForEachInteger(const NpyHeader& header, std::span<const uint8_t> elements, Take take) {
   const bool sign = header.kind == 'i';
@@ -144,7 +146,7 @@ struct NpzImages {
   std::vector<uint8_t> pixels;
 };
 
-// `channels` are those that the user says, 0 if none.
+// Returns the shape of the images. `channels` is the number that the user gives, or 0.
 absl::StatusOr<ImageShape> ShapeOf(const std::string& name, const std::vector<int64_t>& shape,
                                    int64_t channels) {
   const size_t axes = shape.size();
@@ -171,12 +173,12 @@ absl::StatusOr<ImageShape> ShapeOf(const std::string& name, const std::vector<in
   return axes == 2 ? ImageShape{1, shape[1], 1} : ImageShape{shape[1], shape[2], last};
 }
 
-// Appends elements as fp32; false at one that is no finite number.
+// Appends elements as fp32. Returns false if an element is not finite or too large for fp32.
 template <typename Number>
 bool AppendFloats(std::span<const uint8_t> elements, std::vector<uint8_t>* pixels) {
   bool finite = true;
   ForEach<Number>(elements, [&](Number number) {
-    // Not before it is known to fit: the conversion of what does not is undefined.
+    // The conversion to float is undefined for a number that does not fit.
     constexpr auto kGreatest = static_cast<Number>(std::numeric_limits<float>::max());
     if (!(std::abs(number) <= kGreatest)) {
       finite = false;
@@ -227,7 +229,7 @@ absl::StatusOr<NpzImages> ReadImages(const NpzArchive& archive, const std::strin
   return images;
 }
 
-// The labels of so many images.
+// Reads the labels of `count` images.
 absl::StatusOr<std::vector<Label>> ReadLabels(const NpzArchive& archive, const std::string& array,
                                               int64_t count) {
   ASSIGN_OR_RETURN(ZipEntry entry, archive.Find(array));
@@ -276,7 +278,8 @@ absl::StatusOr<NpzPart> ReadNpzPart(const NpzArchive& archive, const std::string
   return part;
 }
 
-// Of bytes, per channel: from integers, and so the same on every machine.
+// Measures the mean and deviation of bytes, per channel. The sums are sums of integers, so that the
+// result is the same on every machine.
 Normalization MeasuredNormalization(const NpzImages& images) {
   const auto channels = static_cast<size_t>(images.shape.channels);
   std::vector<std::array<int64_t, 256>> counts(channels);
@@ -297,7 +300,7 @@ Normalization MeasuredNormalization(const NpzImages& images) {
   return measured;
 }
 
-// `given`, for each channel, or `otherwise` if there is nothing.
+// Returns `given` with one value for each channel, or `otherwise` if `given` is empty.
 absl::StatusOr<std::vector<float>> PerChannel(const std::string& path, std::string_view option,
                                               const std::vector<float>& given,
                                               std::vector<float> otherwise) {
@@ -344,7 +347,7 @@ absl::Status BadNumbers(const Spec& spec, std::string_view option) {
                                 "one for each channel", option == "std" ? ", all positive" : ""));
 }
 
-// "0.5", or "0.49/0.48/0.45"; nothing where the option is absent.
+// Parses "0.5" or "0.49/0.48/0.45". Returns an empty vector if the option is absent.
 absl::StatusOr<std::vector<float>> Numbers(const Spec& spec, std::string_view option,
                                            const std::string& text) {
   std::vector<float> numbers;

@@ -1,7 +1,8 @@
-// Arrays of NumPy as a data set: an archive of numpy.savez or numpy.savez_compressed.
+// Reads a data set from an archive of NumPy arrays, as numpy.savez and numpy.savez_compressed write
+// it.
 //
-// A ZIP file of .npy files (npy.h) under the names that Keras' mnist.npz has: x_train, y_train,
-// x_test and y_test. Others are passed over.
+// The archive is a ZIP file of .npy files (npy.h). The arrays have the names that they have in
+// Keras' mnist.npz: x_train, y_train, x_test and y_test. Other arrays are ignored.
 #ifndef GRAPEVINE_MODEL_DATASETS_NPZ_H_
 #define GRAPEVINE_MODEL_DATASETS_NPZ_H_
 
@@ -15,18 +16,18 @@
 namespace grapevine {
 
 struct NpzOptions {
-  int64_t classes = 0;  // 0: as many as the greatest label says, at least 2
+  int64_t classes = 0;  // 0: one more than the greatest label, at least 2
   bool augment = false;
-  int64_t channels = 0;  // of images with an axis for them; 0: 1, 3 or 4
-  // One value for each channel, or one for all. Empty: those of the training images where they are
-  // bytes; floats stay as they are.
+  int64_t channels = 0;  // expected channels of the images; 0 accepts 1, 3 or 4
+  // Mean and deviation, one value for each channel or one for all. If they are empty, bytes are
+  // normalized by the mean and deviation of the training images, and floats stay as they are.
   std::vector<float> mean;
   std::vector<float> deviation;
 };
 
-// Images are (N, height, width), (N, height, width, channels) or (N, features), of type uint8,
-// float32 or float64 in any byte order; labels (N,) or (N, 1), of any type of integers. Errors
-// carry Failure::kInput, name the file and the array, and say what to do in NumPy.
+// Reads an archive. Images are (N, height, width), (N, height, width, channels) or (N, features),
+// of type uint8, float32 or float64 in any byte order. Labels are (N,) or (N, 1), of any integer
+// type. Errors carry Failure::kInput, name the file and the array, and say what to do in NumPy.
 absl::StatusOr<TrainTest> ReadNpz(const std::string& path, const NpzOptions& options);
 
 }  // namespace grapevine

@@ -21,14 +21,14 @@ constexpr int64_t kSide = 28;
 constexpr int64_t kPixels = kSide * kSide;
 constexpr int64_t kClasses = 10;
 
-// How much samples vary: what makes the data set hard.
-constexpr double kBend = 0.05;  // of each point of a stroke, in glyph heights
+// Extents of the variation of samples, which makes the data set hard.
+constexpr double kBend = 0.05;  // shift of each point of a stroke, in glyph extents
 constexpr double kTurn = 0.25;  // radians, roughly
 constexpr double kShear = 0.2;
 constexpr double kShift = 3.5;    // pixels
 constexpr double kSmallest = 15;  // glyph height in pixels
 constexpr double kLargest = 19;
-constexpr double kNoise = 0.25;  // peak of the noise, of full white
+constexpr double kNoise = 0.25;  // peak of the noise, as a fraction of full white
 
 struct Point {
   double x;
@@ -38,7 +38,7 @@ struct Point {
 using Stroke = std::vector<Point>;
 using Canvas = std::array<double, kPixels>;
 
-// One stroke for each digit, in a unit square with y downwards.
+// Returns one stroke for each digit, in a unit square with y pointing down.
 const std::array<Stroke, kClasses>& Glyphs() {
   static const std::array<Stroke, kClasses> glyphs = {{
       {{.5, 0}, {.8, .2}, {.85, .5}, {.8, .8}, {.5, 1}, {.2, .8}, {.15, .5}, {.2, .2}, {.5, 0}},
@@ -65,14 +65,14 @@ const std::array<Stroke, kClasses>& Glyphs() {
   return glyphs;
 }
 
-// Uniform in [-extent, extent).
+// Draws uniformly from [-extent, extent).
 double Around(KeyedRandom& random, double extent) { return extent * (2 * random.Unit() - 1); }
 
 double Between(KeyedRandom& random, double low, double high) {
   return low + (high - low) * random.Unit();
 }
 
-// Bends a glyph's points, then turns, shears, scales and shifts the whole.
+// Bends a glyph's points, then turns, shears, scales and shifts the whole glyph.
 Stroke Deform(const Stroke& glyph, KeyedRandom& random) {
   // A rotation by an angle of about 2t, without sines.
   const double t = Around(random, kTurn / 2);
@@ -108,7 +108,7 @@ struct Range {
   int64_t end;
 };
 
-// The pixels within `reach` of [a, b] along one axis.
+// Returns the pixels within `reach` of [a, b] along one axis.
 Range PixelsNear(double a, double b, double reach) {
   const double low = std::clamp(std::min(a, b) - reach, 0.0, static_cast<double>(kSide));
   const double high = std::clamp(std::max(a, b) + reach, 0.0, static_cast<double>(kSide));
@@ -169,7 +169,7 @@ std::shared_ptr<const Dataset> Draw(int64_t samples, uint64_t part, uint64_t see
   DatasetTraits traits{.name = "synthetic",
                        .shape = {.height = kSide, .width = kSide, .channels = 1},
                        .classes = kClasses,
-                       // Wider than the pixels' own deviation of 0.21, with which
+                       // The deviation is larger than the pixels' own, 0.21, with which
                        // a learning rate of 0.05 is at the edge of stability.
                        .normalization = {.mean = {0.11f}, .deviation = {0.5f}}};
   return std::make_shared<const MemoryDataset>(std::move(traits), std::move(pixels),

@@ -26,7 +26,7 @@ constexpr char kMetadata[] = "__metadata__";
 constexpr size_t kMaxDimensions = 64;
 constexpr int kDeepest = 64;
 
-// Takes the parser's events. A callback that returns false ends the parse.
+// Receives the parser's events. A callback that returns false ends the parse.
 class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
   explicit HeaderReader(SafetensorsHeader* header) : header_(header) {}
@@ -35,7 +35,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 
   bool null() override { return Scalar(); }
   bool boolean(bool) override { return Scalar(); }
-  bool number_integer(int64_t) override { return Scalar(); }  // below 0
+  bool number_integer(int64_t) override { return Scalar(); }  // negative numbers
   bool number_float(double, const std::string&) override { return Scalar(); }
   bool binary(Json::binary_t&) override { return Scalar(); }
 
@@ -122,13 +122,13 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  // About the present tensor.
+  // Fails with an error about the current tensor.
   bool Refuse(const std::string& why) {
     const std::string& name = state_ == State::kHeader ? key_ : header_->tensors.back().name;
     return Fail(absl::StrCat("tensor '", ShownName(name), "': ", why));
   }
 
-  // The value that begins here is of no type that its place may have.
+  // Fails because the value that begins here has a type that is not allowed in its place.
   bool Unexpected() {
     if (state_ == State::kNowhere) return Fail("the header is not a JSON object");
     if (state_ == State::kMetadata) {
@@ -149,7 +149,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 
   bool Scalar() { return state_ == State::kUnknown || IsUnknownField() ? true : Unexpected(); }
 
-  // Into an array or object of a field that nobody knows.
+  // Enters an array or object of an unknown field.
   bool Descend() {
     if (state_ != State::kUnknown && !IsUnknownField()) return Unexpected();
     state_ = State::kUnknown;
@@ -166,18 +166,18 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   State state_ = State::kNowhere;
   std::string key_;
   std::set<std::string> names_;   // in the header
-  std::set<std::string> fields_;  // in the present tensor, or in the metadata
+  std::set<std::string> fields_;  // in the current tensor, or in the metadata
   std::vector<int64_t>* sizes_ = nullptr;
-  int depth_ = 0;  // below the unknown field
+  int depth_ = 0;  // nesting within an unknown field
 };
 
 static_assert(std::endian::native == std::endian::little, "tensors are copied as they lie");
 
-// Keeps the order of the layout in written files.
+// A JSON type that keeps the order of the layout in written files.
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr uint64_t kPrefix = 8;
-// The format's own bound.
+// The longest header that the format allows.
 constexpr uint64_t kLongestHeader = 100'000'000;
 
 std::vector<const TensorView*> Views(const ReplicaLayout& layout) {
@@ -229,14 +229,15 @@ absl::Status Write(const std::string& path, std::span<const SafetensorsTensor> t
   return file->Commit(guard);
 }
 
-// Bytes of an element; 0 of a type that no model here has.
+// Returns the bytes of an element, or 0 for a type that no model here has.
 int64_t ElementSize(std::string_view dtype) {
   if (dtype == "F32") return sizeof(float);
   if (dtype == "I64") return sizeof(int64_t);
   return 0;
 }
 
-// -1 when they are more than `limit`.
+// Returns the bytes of a tensor with elements of `element` bytes, or -1 if there are more than
+// `limit`.
 int64_t ByteSize(const std::vector<int64_t>& shape, int64_t element, int64_t limit) {
   if (std::ranges::find(shape, 0) != shape.end()) return 0;
   int64_t bytes = element;
@@ -276,7 +277,7 @@ absl::StatusOr<Safetensors::Tensor> PlaceTensor(const std::string& path,
       data.subspan(static_cast<size_t>(offsets[0]), static_cast<size_t>(offsets[1] - offsets[0]))};
 }
 
-// Tensors must lie end to end from the first to the last byte of the data.
+// Checks that the tensors lie end to end from the first to the last byte of the data.
 absl::Status CheckTiling(const std::string& path, std::span<const uint8_t> data,
                          const std::map<std::string, Safetensors::Tensor>& tensors) {
   std::vector<std::pair<const uint8_t*, const std::string*>> order;
@@ -303,8 +304,8 @@ absl::Status CheckTiling(const std::string& path, std::span<const uint8_t> data,
   return absl::OkStatus();
 }
 
-// PyTorch's batch normalization counts its batches, and needs the count only where
-// it has no momentum. There is none here.
+// Whether a tensor is the batch counter of PyTorch's batch normalization. PyTorch needs the counter
+// only for batch normalization without momentum, which does not occur here.
 bool IsBatchCounter(std::string_view name, const Safetensors::Tensor& tensor) {
   constexpr std::string_view kCounter = "num_batches_tracked";
   const std::string_view last = name.substr(name.rfind('.') + 1);  // 0 where there is no dot

@@ -1,11 +1,11 @@
-// Models as safetensors: named tensors that PyTorch, NumPy and others read.
+// Reads and writes models as safetensors files: named tensors that PyTorch, NumPy and others read.
 //
-// A file is the length of a JSON header (8 bytes, little-endian), the header, and
+// A file consists of the length of a JSON header (8 bytes, little-endian), the header, and
 // the tensors' bytes. https://github.com/huggingface/safetensors
 //
-// Input is not trusted: lengths are bounded, offsets checked, and tensors must tile the data
-// without holes or overlaps. Errors about their contents carry Failure::kInput and name the
-// file; those about writing carry Failure::kOutput.
+// Input is not trusted: lengths are bounded, offsets are checked, and tensors must tile the data
+// without holes or overlaps. Errors about the contents of a file carry Failure::kInput and name the
+// file; errors about writing carry Failure::kOutput.
 #ifndef GRAPEVINE_MODEL_FILES_SAFETENSORS_H_
 #define GRAPEVINE_MODEL_FILES_SAFETENSORS_H_
 
@@ -24,37 +24,39 @@
 
 namespace grapevine {
 
-// The JSON header, read in one pass. Its cost is linear in the header's length: only names,
-// types and shapes are kept, and nesting is bounded. Unknown fields of a tensor are skipped.
+// The JSON header. It is parsed in one pass, whose cost is linear in the header's length: only
+// names, types, shapes and offsets are kept, and nesting is bounded. Unknown fields of a tensor are
+// skipped.
 struct SafetensorsHeader {
   struct Tensor {
     std::string name;
     std::string dtype;             // "F32"; empty if the header has none
-    std::vector<int64_t> shape;    // not negative, 64 at most
-    std::vector<int64_t> offsets;  // not negative, two
+    std::vector<int64_t> shape;    // at most 64 numbers, none negative
+    std::vector<int64_t> offsets;  // two numbers, none negative
   };
 
   std::map<std::string, std::string> metadata;
   std::vector<Tensor> tensors;  // in the order of the header, each name once
 };
 
-// Errors are InvalidArgument, say what is wrong, and quote no more than a part of
-// a long name. Pure function, safe from any thread.
+// Parses a header. Errors are InvalidArgument, say what is wrong, and quote only a part of
+// a long name. A pure function, safe from any thread.
 absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view text);
 
-// A tensor's name for a message: cut, unprintable bytes escaped.
+// Returns a tensor's name for a message: a long name is cut, and unprintable bytes are escaped.
 std::string ShownName(std::string_view name);
 
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
-// To be written, as fp32; the elements are the caller's, as many as the shape says.
+// A tensor to be written as fp32. The caller owns the elements, whose number is the product of the
+// shape.
 struct SafetensorsTensor {
   std::string name;
   std::vector<int64_t> shape;
   std::span<const float> elements;
 };
 
-// The file appears whole, once `guard` allows it, or not at all.
+// Writes a file, which appears whole, once `guard` allows it, or not at all.
 absl::Status WriteSafetensors(const std::string& path, std::span<const SafetensorsTensor> tensors,
                               const SafetensorsMetadata& metadata, const WriteGuard& guard = {});
 
@@ -63,13 +65,13 @@ absl::Status WriteSafetensors(const std::string& path, const ReplicaLayout& layo
                               const float* replica, const SafetensorsMetadata& metadata,
                               const WriteGuard& guard = {});
 
-// An opened file, validated. Immutable, safe from any thread.
+// An open, validated file. Immutable; safe from any thread.
 class Safetensors {
  public:
   struct Tensor {
     std::string dtype;  // "F32" or "I64"
     std::vector<int64_t> shape;
-    // Little-endian, maybe not aligned.
+    // The elements, little-endian and possibly not aligned.
     std::span<const uint8_t> bytes;
   };
 
@@ -78,11 +80,11 @@ class Safetensors {
   // The whole file.
   std::span<const uint8_t> bytes() const { return file_->bytes(); }
   const SafetensorsMetadata& metadata() const { return metadata_; }
-  // By name.
+  // The tensors by name.
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }
 
-  // Fills a replica of `layout`. Refuses files whose tensors are not exactly the layout's,
-  // naming those that are missing, superfluous or of another shape or type; only PyTorch's
+  // Fills a replica of `layout`. Refuses a file whose tensors are not exactly those of the layout,
+  // and names a tensor that is missing, superfluous or of another shape or type. Only PyTorch's
   // "*.num_batches_tracked" (one int64) may be superfluous.
   absl::Status Load(const ReplicaLayout& layout, float* replica) const;
 

@@ -1,4 +1,4 @@
-// Where objectives and evaluators compute, and keep replicas and gradients. A plain value.
+// The place where objectives and evaluators compute and keep replicas and gradients. A plain value.
 #ifndef GRAPEVINE_MODEL_NETWORK_COMPUTE_CONTEXT_H_
 #define GRAPEVINE_MODEL_NETWORK_COMPUTE_CONTEXT_H_
 
@@ -12,10 +12,10 @@ namespace grapevine {
 
 struct ComputeContext {
   Device* device = nullptr;                // null: the CPU
-  DeviceStream* stream = nullptr;          // of the device, on which everything is queued
-  Precision precision = Precision::kFp32;  // of networks on a device
-  BatchMemory* batches = nullptr;          // of their images; null: ordinary memory
-  // For one wait for the device.
+  DeviceStream* stream = nullptr;          // the device's stream on which all work is queued
+  Precision precision = Precision::kFp32;  // precision of networks on a device
+  BatchMemory* batches = nullptr;          // memory of batches' images; null: ordinary memory
+  // Longest time to wait for the device, for each wait.
   std::chrono::nanoseconds timeout = std::chrono::minutes(15);
 };
 

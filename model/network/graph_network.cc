@@ -25,7 +25,8 @@ bool HasParameters(const Operation& operation) {
       operation);
 }
 
-// Whether a gradient must reach each tensor: it depends on some parameter.
+// Returns for each tensor whether a gradient must reach it, which is the case if it depends on a
+// parameter.
 std::vector<bool> WantsGradient(const NetworkGraph& graph) {
   std::vector<bool> wants = {false};
   for (const GraphNode& node : graph.nodes) {
@@ -52,9 +53,9 @@ const char* NameOf(Pass pass) {
   return "";
 }
 
-// Makes the layers, then gives each tensor its region. Time runs over the calls
-// of a step: layer i's Forward at i, the loss at the number of layers L, layer
-// i's Backward at 2 L - i.
+// Makes the layers, then gives each tensor its region. Time counts the calls
+// of a step: with L layers, Forward of layer i is at i, the loss at L, and Backward
+// of layer i at 2 L - i.
 class ExecutionPlanner {
  public:
   ExecutionPlanner(const NetworkGraph& graph, TensorDevice& device, int64_t batch_size, Pass pass)
@@ -132,8 +133,8 @@ class ExecutionPlanner {
     arena_.Touch(scratch_, backward_time(0));
   }
 
-  // One region per use of a tensor, so that consumers never wait for each
-  // other; the producer sums them.
+  // Plans one region per use of a tensor, so that consumers never wait for each
+  // other. The producer sums the regions.
   void PlanGradients() {
     gradients_of_.resize(formats_.size());
     input_gradients_.resize(graph_.nodes.size());
@@ -199,13 +200,13 @@ class ExecutionPlanner {
   const int loss_time_;
   const std::vector<bool> wants_gradient_;
   std::unique_ptr<ExecutionPlan> plan_;
-  std::vector<TensorFormat> formats_;  // of each tensor
+  std::vector<TensorFormat> formats_;  // one per tensor
   ArenaPlan arena_;
-  std::vector<int> activations_;  // regions, of each tensor
-  std::vector<int> kept_;         // of each layer
+  std::vector<int> activations_;  // regions, one per tensor
+  std::vector<int> kept_;         // regions, one per layer
   int scratch_ = kNoRegion;
-  std::vector<std::vector<int>> gradients_of_;     // of each tensor, one per use
-  std::vector<std::vector<int>> input_gradients_;  // of each layer, one per input
+  std::vector<std::vector<int>> gradients_of_;     // regions of each tensor, one per use
+  std::vector<std::vector<int>> input_gradients_;  // regions of each layer, one per input
 };
 
 absl::StatusOr<std::unique_ptr<ExecutionPlan>> ExecutionPlan::Make(const NetworkGraph& graph,
@@ -255,7 +256,7 @@ void RecordedSteps::Record(const std::function<void()>& calls, Step* step) {
     step->recording = *std::move(recording);
     return;
   }
-  if (absl::IsUnavailable(recording.status())) return;  // the step has failed; the next may not
+  if (absl::IsUnavailable(recording.status())) return;  // this step has failed; others may not
   records_ = false;
   if (absl::IsUnimplemented(recording.status())) return;
   LOG(WARNING) << "Steps are queued call by call: " << recording.status().message();
@@ -299,7 +300,7 @@ absl::StatusOr<double> GraphNetwork::GradientInParts(
   const TensorThread thread;
   RETURN_IF_ERROR(PrepareGradient(batch.size));
   BeginBatch(*training_, batch);
-  // Somebody waits for parts while the rest is queued: a recording has none.
+  // Another thread waits for parts while the rest is queued. A recording has no parts.
   const bool in_parts = final_from && device_->final_in_parts();
   if (in_parts || !options_.record_steps) {
     QueueGradient(replica, gradient, in_parts ? final_from : nullptr);
@@ -342,8 +343,8 @@ absl::StatusOr<EvaluationSums> GraphNetwork::Evaluate(const float* replica, cons
   if (evaluation_ == nullptr || evaluation_->batch_size() < batch.size) {
     RETURN_IF_ERROR(Prepare(&evaluation_, batch.size, Pass::kInference));
   }
-  // In inference no image touches another one: a smaller batch leaves what was
-  // there behind its own.
+  // In inference images do not affect each other: the images of an earlier, larger batch stay
+  // behind those of a smaller one and do no harm.
   BeginBatch(*evaluation_, batch);
   evaluation_->Forward(replica, nullptr);
   device_->ComputeLoss({.loss = {.classes = classes()}, .logits = evaluation_->logits()});
@@ -370,7 +371,7 @@ absl::Status GraphNetwork::CheckBatch(const Batch& batch) const {
 
 absl::Status GraphNetwork::Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t batch_size,
                                    Pass pass) {
-  plan->reset();  // before the new one: only one arena at a time
+  plan->reset();  // frees the old arena first, so that only one exists at a time
   ASSIGN_OR_RETURN(*plan, ExecutionPlan::Make(graph_, *device_, batch_size, pass));
   LOG(INFO) << name() << ": " << (*plan)->arena_bytes() << " bytes of activations for "
             << NameOf(pass) << " of " << batch_size << " samples";

@@ -1,11 +1,11 @@
 // Runs a NetworkGraph on one device: the CPU or a GPU.
 //
-// Keeps one plan for gradients, one for statistics and one for evaluations, each for the batch
-// size last seen (evaluation: the largest, smaller batches fit in). Replicas and gradients are
-// in device memory, except in Initialize, which writes host memory; batches are in host memory.
-// Every call waits for its result. What GradientInParts reports as final is so in the order of
-// the device's stream: on a GPU, for work queued after the report or waiting for an event
-// recorded then.
+// A GraphNetwork keeps one plan for gradients, one for statistics and one for evaluations. The
+// plans for gradients and statistics are for the batch size last seen, the plan for evaluations is
+// for the largest one, in which smaller batches fit. Replicas and gradients are in device memory,
+// except in Initialize, which writes host memory; batches are in host memory. Every call waits for
+// its result. Elements that GradientInParts reports as final are final in the order of the device's
+// stream: on a GPU, for work that is queued after the report or waits for an event recorded then.
 #ifndef GRAPEVINE_MODEL_NETWORK_GRAPH_NETWORK_H_
 #define GRAPEVINE_MODEL_NETWORK_GRAPH_NETWORK_H_
 
@@ -26,43 +26,44 @@
 
 namespace grapevine {
 
-// What a plan is made for.
+// The calls that a plan is made for.
 enum class Pass {
   kGradient,    // Forward and Backward
   kStatistics,  // Forward as in training, for the batch's statistics; no Backward
   kInference,   // Forward with running statistics
 };
 
-// "gradients"
+// Returns the plural of what a pass computes: "gradients".
 const char* NameOf(Pass pass);
 
-// A network prepared to run for one batch size: its layers, and one arena for every activation,
-// gradient and scratch region, planned before the first step; and its steps as recorded by a
-// device, so that later ones are queued by one call each.
+// A network prepared to run for one batch size: its layers, and one arena for all activations,
+// gradients and scratch regions, planned before the first step.
 //
-// Calls are queued on the device. Thread-compatible; calls run inside a TensorThread.
+// Calls are queued on the device and must run inside a TensorThread. Thread-compatible.
 class ExecutionPlan {
  public:
-  // The device outlives the plan. Without memory the error says what for.
+  // Makes a plan. The device must outlive it. If memory is lacking, the error says for what.
   static absl::StatusOr<std::unique_ptr<ExecutionPlan>> Make(const NetworkGraph& graph,
                                                              TensorDevice& device,
                                                              int64_t batch_size, Pass pass);
 
   int64_t batch_size() const { return batch_size_; }
-  // Bytes of activations, gradients and scratch.
+  // The bytes of activations, gradients and scratch memory.
   int64_t arena_bytes() const { return arena_bytes_; }
 
-  // Where the images go before Forward.
+  // The memory in which Forward expects the images.
   void* images() const { return images_; }
   const TensorFormat& images_format() const { return images_format_; }
-  // (batch_size, classes), valid from Forward to Backward.
+  // The logits (batch_size, classes), valid from Forward to Backward.
   const void* logits() const { return logits_; }
-  // Where the loss's gradient goes before Backward, in the format of the logits.
+  // The memory in which Backward expects the gradient of the loss, in the format of the logits.
   void* logits_gradient() const { return logits_gradient_; }
 
-  // `gradient` takes the batch's statistics; null in inference.
+  // Runs the forward pass, which writes the batch's statistics into `gradient`. `gradient` is null
+  // in inference.
   void Forward(const float* replica, float* gradient);
-  // Calls `done(i)` when the backward of operation i has run, from the last to the first.
+  // Runs the backward pass. Calls `done(i)` when the backward of operation i has run, from the last
+  // operation to the first.
   void Backward(const float* replica, float* gradient, const std::function<void(int i)>& done);
 
  private:
@@ -79,24 +80,27 @@ class ExecutionPlan {
   void* logits_gradient_ = nullptr;
 };
 
+// Records steps, so that a device can queue each later step with one call.
+//
 // Every step makes the same calls over the same memory, except that the replica alternates
-// among a few vectors: each gets a recording of its own. On a GPU, where a step is hundreds of
-// launches, a small network otherwise waits for the CPU. Belongs to one execution plan, which
-// it must not outlive.
+// among a few vectors. Each of them gets a recording of its own. On a GPU, where a step is hundreds
+// of launches, a small network otherwise waits for the CPU. A RecordedSteps belongs to one
+// execution plan, which it must not outlive.
 class RecordedSteps {
  public:
-  // How often a step is first queued call by call: what libraries load or choose at a first
-  // call is not part of a step, and not every step recurs.
+  // The number of times that a step is queued call by call before it is recorded. The work that
+  // libraries do at their first call (loading, choosing) is not part of a step, and not every step
+  // recurs.
   static constexpr int kPlainSteps = 2;
-  // The most steps that are remembered, the latest ones. D-PSGD's use window + 2 vectors in
-  // turn.
+  // The largest number of steps that are remembered, the latest ones. The steps of D-PSGD use
+  // window + 2 vectors in turn.
   static constexpr size_t kMaxSteps = 64;
 
-  // The device outlives this.
+  // `device` must outlive this object.
   explicit RecordedSteps(TensorDevice* device) : device_(device) {}
 
-  // Queues `calls`, a function of these two vectors and the plan, one by one or as
-  // recorded.
+  // Queues `calls`, one by one or as recorded. `calls` must depend only on these two vectors and
+  // the plan.
   void Queue(const float* replica, const float* gradient, const std::function<void()>& calls);
 
  private:
@@ -105,21 +109,21 @@ class RecordedSteps {
     const float* gradient;
     uint64_t device_state;
     int times_queued = 0;
-    std::unique_ptr<StepRecording> recording = nullptr;  // null: not yet
+    std::unique_ptr<StepRecording> recording = nullptr;  // null until the step is recorded
   };
 
-  // The step of these, found or new, now the first of the list.
+  // Finds or creates the step of these vectors, moves it to the front of the list and returns it.
   Step& MoveToFront(const float* replica, const float* gradient);
   void Record(const std::function<void()>& calls, Step* step);
 
   TensorDevice* device_;
-  bool records_ = true;    // until a recording failed
-  std::list<Step> steps_;  // the one queued last first
+  bool records_ = true;    // false once recording has failed for good
+  std::list<Step> steps_;  // the last queued step comes first
 };
 
 struct NetworkOptions {
   float label_smoothing = 0;  // in training only; Evaluate reports the plain loss
-  bool record_steps = true;   // where the device can, and steps come again: RecordedSteps
+  bool record_steps = true;   // record recurring steps if the device can; see RecordedSteps
 };
 
 class GraphNetwork : public Network {
@@ -133,8 +137,8 @@ class GraphNetwork : public Network {
   int64_t classes() const override { return graph_.classes(); }
 
   void Initialize(uint64_t seed, float* replica) const override;
-  // Errors of all that follow: a batch that does not fit the network; errors of the device's
-  // libraries.
+  // The following functions refuse batches that do not fit the network, and return the errors of
+  // the device's libraries.
   absl::Status PrepareGradient(int64_t batch_size) override;
   absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
                                   float* gradient) override;
@@ -149,16 +153,16 @@ class GraphNetwork : public Network {
   absl::Status CheckBatch(const Batch& batch) const;
   absl::Status Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t batch_size, Pass pass);
   void BeginBatch(const ExecutionPlan& plan, const Batch& batch);
-  // Queues forward, loss and backward of the batch begun last.
+  // Queues forward, loss and backward of the last batch that BeginBatch began.
   void QueueGradient(const float* replica, float* gradient,
                      const std::function<void(int64_t from)>& final_from);
 
   const NetworkGraph graph_;  // fused
   const BackwardProgress progress_;
-  const std::unique_ptr<TensorDevice> device_;  // before its layers
+  const std::unique_ptr<TensorDevice> device_;  // outlives the layers, which the plans own
   const NetworkOptions options_;
   std::unique_ptr<ExecutionPlan> training_;
-  RecordedSteps recorded_;  // of training_, but for gradients that are final in parts
+  RecordedSteps recorded_;  // of training_, except gradients that are final in parts
   std::unique_ptr<ExecutionPlan> statistics_;
   std::unique_ptr<ExecutionPlan> evaluation_;
 };

@@ -38,15 +38,15 @@ class Network {
   // statistics from `seed` alone.
   virtual void Initialize(uint64_t seed, float* replica) const = 0;
 
-  // Prepares for gradients of `batch_size` samples; otherwise the first one does.
+  // Prepares for gradients of `batch_size` samples; otherwise the first gradient prepares itself.
   virtual absl::Status PrepareGradient(int64_t batch_size) { return absl::OkStatus(); }
 
-  // Training mode: mean loss over the batch, its gradient, and into the buffer
-  // section of `gradient` the batch's statistics.
+  // Returns the mean loss over the batch in training mode. Writes the gradient of this loss into
+  // `gradient`, and the batch's statistics into its buffer section.
   virtual absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
                                           float* gradient) = 0;
 
-  // The same in parts, and when they are final: see Objective.
+  // Computes Gradient and reports parts that are final; see Objective::GradientInParts.
   virtual absl::StatusOr<double> GradientInParts(
       const float* replica, const Batch& batch, float* gradient,
       const std::function<void(int64_t from)>& final_from) {
@@ -54,23 +54,23 @@ class Network {
   }
   virtual double ReadyAt(int64_t from) const { return 1; }
 
-  // Training mode without a gradient: the batch's statistics into the buffer
-  // section of `statistics`, a vector of the layout's size whose rest is not
-  // touched. Needs a fraction of a gradient's memory and time.
+  // Writes the batch's statistics, in training mode, into the buffer section of `statistics`. That
+  // is a vector of the layout's size, whose other elements are not touched. Takes a fraction of a
+  // gradient's memory and time.
   virtual absl::Status Statistics(const float* replica, const Batch& batch, float* statistics) = 0;
 
-  // Inference mode, running statistics from the replica's buffers.
+  // Evaluates `replica` in inference mode, with the running statistics in its buffers.
   virtual absl::StatusOr<EvaluationSums> Evaluate(const float* replica, const Batch& batch) = 0;
 
  private:
   friend class HeldReplica;
-  // See HeldReplica.
+  // Called by HeldReplica.
   virtual void Hold(const float* replica) {}
   virtual void Release() {}
 };
 
-// Holds an unchanging replica over several calls of `network`: a network that copies replicas
-// copies it once. One at a time.
+// Announces that a replica does not change over several calls of `network`, so that a network that
+// copies replicas copies it only once. A network may have one HeldReplica at a time.
 class HeldReplica {
  public:
   HeldReplica(Network& network, const float* replica) : network_(network) {
@@ -84,15 +84,15 @@ class HeldReplica {
   Network& network_;
 };
 
-// A network on a device, for callers whose replicas are in host memory: evaluations of averaged
-// models, received from other nodes.
+// A network on a device for callers whose replicas are in host memory, such as evaluations of
+// averaged models that come from other nodes.
 //
 // Every call copies the replica to the device along with the batch, unless it is held
-// (HeldReplica). Thread-compatible. All pointers are the host's.
+// (HeldReplica). All pointers are to host memory. Thread-compatible.
 class HostNetwork final : public Network {
  public:
-  // `network` computes in `context`. ResourceExhausted without memory for a replica and a
-  // gradient.
+  // `network` must compute in `context`. Returns ResourceExhausted if the device has no memory for
+  // a replica and a gradient.
   static absl::StatusOr<std::unique_ptr<HostNetwork>> Make(std::unique_ptr<Network> network,
                                                            const ComputeContext& context);
 
@@ -119,20 +119,20 @@ class HostNetwork final : public Network {
   void Hold(const float* replica) override { held_ = replica; }
   void Release() override { held_ = uploaded_ = nullptr; }
 
-  // Unless it is the one that is held, and there already. An error of queueing before.
+  // Queues the upload of `replica`, unless it is the held one and has been uploaded. Returns the
+  // first error of queueing, also of earlier calls.
   absl::Status Upload(const float* replica);
-  // From there on; waits.
+  // Downloads the elements of the gradient from `from` on, and waits for them.
   absl::Status DownloadGradient(int64_t from, float* gradient);
 
   const std::unique_ptr<Network> network_;
   DeviceStream* const stream_;
   const std::chrono::nanoseconds timeout_;
-  const std::shared_ptr<void> memory_;  // the device's: of the two below
+  const std::shared_ptr<void> memory_;  // device memory of replica_ and gradient_
   float* const replica_;
   float* const gradient_;
-  // The host's: what stays as it is, and that once replica_ has a copy of it.
-  const float* held_ = nullptr;
-  const float* uploaded_ = nullptr;
+  const float* held_ = nullptr;      // the held replica in host memory, or null
+  const float* uploaded_ = nullptr;  // held_ once replica_ has a copy of it, otherwise null
 };
 
 }  // namespace grapevine

@@ -30,13 +30,13 @@ class Fusion {
   }
 
  private:
-  // The operation that writes `tensor`, where nobody but one reads it.
+  // Returns the operation that writes `tensor`, or nothing unless exactly one operation reads it.
   std::optional<int> OnlyProducer(int tensor) const {
     if (tensor == 0 || graph_.Consumers(tensor).size() != 1) return std::nullopt;
     return tensor - 1;
   }
 
-  // x + batch_norm(z): the normalization takes the place of the addition.
+  // Fuses x + batch_norm(z): the normalization takes the place of the addition.
   void FuseAdd(int i) {
     for (int side : {0, 1}) {
       const std::optional<int> p = OnlyProducer(graph_.nodes[i].inputs[side]);
@@ -73,7 +73,8 @@ class Fusion {
         *operation);
   }
 
-  // The operation moved to a later place; what it read must not count it twice.
+  // Marks an operation that has moved to a later place. Its inputs are cleared, so that it is not
+  // counted twice as their consumer.
   void Absorb(int node) {
     graph_.nodes[node].inputs.clear();
     absorbed_[node] = true;
@@ -95,7 +96,7 @@ class Fusion {
   std::vector<bool> absorbed_;
 };
 
-// Where the parameters of an operation end in the replica; 0 for none.
+// Returns where the parameters of an operation end in the replica, or 0 if it has none.
 int64_t ParametersEnd(const Operation& operation, const ReplicaLayout& layout) {
   int64_t end = 0;
   std::visit(
@@ -122,7 +123,7 @@ int64_t InputChannels(const NetworkGraph& graph, const GraphNode& node) {
   return tensor == 0 ? graph.input.channels : graph.nodes[tensor - 1].shape.c;
 }
 
-// Forward, for one image.
+// Returns the cost of an operation's forward pass for one image.
 int64_t Cost(const NetworkGraph& graph, const GraphNode& node) {
   if (const auto* convolution = std::get_if<Convolution>(&node.operation)) {
     return node.shape.size() * InputChannels(graph, node) * convolution->kernel *
@@ -166,7 +167,7 @@ BackwardProgress::BackwardProgress(const NetworkGraph& graph)
 }
 
 double BackwardProgress::ReadyAt(int64_t from) const {
-  // The last operation, which goes back first, for which it holds.
+  // Backward begins with the last operation: the last one that meets the condition is the earliest.
   for (size_t i = final_from_.size(); i-- > 0;) {
     if (final_from_[i] <= from) return ready_at_[i];
   }
@@ -175,7 +176,7 @@ double BackwardProgress::ReadyAt(int64_t from) const {
 
 namespace {
 
-// The largest image or number of channels that is taken for meant.
+// The largest number of outputs that is not taken to be a mistake.
 constexpr int64_t kMaxExtent = int64_t{1} << 20;
 
 int64_t Extent(int64_t size, int64_t kernel, int64_t stride, int64_t padding) {
@@ -342,7 +343,8 @@ int64_t NetworkBuilder::AddParameter(std::string_view layer, std::string_view na
   return view.offset;
 }
 
-// Buffers come after all parameters; until Build, offsets count from their start.
+// Adds a buffer. Buffers come after all parameters; until Build, their offsets count from the first
+// buffer.
 int64_t NetworkBuilder::AddBuffer(std::string_view layer, std::string_view name, int64_t size,
                                   double value) {
   buffers_.push_back({absl::StrCat(std::string(layer), ".", std::string(name)), size, value});

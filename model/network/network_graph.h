@@ -1,8 +1,9 @@
-// A network as data: which operations follow each other, and what its replica
-// looks like. NetworkBuilder makes one, GraphNetwork runs it.
+// A network as data: the sequence of its operations and the layout of its replica.
+// NetworkBuilder makes such a graph, and GraphNetwork runs it.
 //
-// Tensor 0 is the batch of images; operation i writes tensor i + 1 and reads
-// earlier ones. Values; thread-safe.
+// Tensor 0 is the batch of images. Operation i writes tensor i + 1 and reads earlier ones.
+//
+// Thread-safety: graphs are values, safe from any thread.
 #ifndef GRAPEVINE_MODEL_NETWORK_NETWORK_GRAPH_H_
 #define GRAPEVINE_MODEL_NETWORK_NETWORK_GRAPH_H_
 
@@ -23,8 +24,8 @@ namespace grapevine {
 
 struct GraphNode {
   Operation operation;
-  std::vector<int> inputs;  // tensors
-  TensorShape shape;        // of the output for one image (n = 1)
+  std::vector<int> inputs;  // numbers of the tensors that the operation reads
+  TensorShape shape;        // shape of the output for one image (n = 1)
 };
 
 // The starting values of one tensor: mean + deviation * N(0, 1).
@@ -43,35 +44,36 @@ struct NetworkGraph {
   std::vector<InitialValues> initial_values;
 
   int64_t classes() const { return nodes.back().shape.size(); }
-  // The operations that read `tensor`, ascending; one that reads it twice counts twice.
+  // Returns the operations that read `tensor`, ascending. An operation that reads it twice appears
+  // twice.
   std::vector<int> Consumers(int tensor) const;
 };
 
-// Joins operations that one pass over memory can compute: a ReLU with what comes before it, an
-// addition with the batch normalization of one of its summands. The same function with fewer
-// operations; the replica's layout does not change.
+// Joins operations that one pass over memory can compute: a ReLU with the operation before it, an
+// addition with the batch normalization of one of its summands. The result computes the same
+// function with fewer operations, and the layout of the replica does not change.
 NetworkGraph Fuse(NetworkGraph graph);
 
-// Which part of a gradient is final during a network's backward pass. A parameter's gradient is
-// final when its layer's backward has run; buffers are written in the forward pass. Parameters
+// Tells which part of a gradient is final during a network's backward pass. A parameter's gradient
+// is final when its layer's backward has run; buffers are written in the forward pass. Parameters
 // are in the replica roughly in the order of the layers, so that a gradient becomes final from
 // its end on. Immutable.
 class BackwardProgress {
  public:
   explicit BackwardProgress(const NetworkGraph& graph);
 
-  // The elements from there on are final once the backward of operation `i` and of all later
-  // ones has run.
+  // Returns the first element that is final, together with all elements after it, once the backward
+  // of operation `i` and of all later ones has run.
   int64_t FinalFrom(int i) const { return final_from_[i]; }
 
-  // The share of a gradient's time after which the elements from `from` on are final: an
-  // estimate from counted operations (multiplications in matrix products, elements elsewhere),
-  // where a backward pass costs twice the forward one, so that it is the same on every machine.
+  // Returns the share of a gradient's time after which the elements from `from` on are final. The
+  // share is an estimate, which is the same on every machine: it counts operations (multiplications
+  // in matrix products, elements elsewhere), and a backward pass costs twice the forward one.
   double ReadyAt(int64_t from) const;
 
  private:
-  std::vector<int64_t> final_from_;  // of each operation; never falls
-  std::vector<double> ready_at_;     // of each operation
+  std::vector<int64_t> final_from_;  // one per operation; not decreasing
+  std::vector<double> ready_at_;     // one per operation
 };
 
 // Describes a network layer by layer: the public way to bring your own.
@@ -84,12 +86,12 @@ class BackwardProgress {
 // Parameters get PyTorch's names ("conv1.weight") and are in the replica in the order of the
 // calls. Adjacent layers that one pass can compute are fused later. The first mistake (an image
 // smaller than the kernel, a name used twice) is remembered and returned by Build; until then
-// every call returns something.
+// every call returns some tensor.
 //
 // Thread-compatible.
 class NetworkBuilder {
  public:
-  // A layer's output, the input of the next one.
+  // The output of a layer, which may be the input of others.
   struct Tensor {
     int id = 0;
   };
@@ -108,7 +110,7 @@ class NetworkBuilder {
     double gain = kReluGain;
   };
   struct BatchNormOptions {
-    double weight = 1;  // the start of every channel's
+    double weight = 1;  // initial weight of every channel
   };
   struct PoolOptions {
     int64_t kernel = 2;
@@ -120,11 +122,11 @@ class NetworkBuilder {
   NetworkBuilder(std::string name, ImageShape input);
 
   Tensor input() const { return {0}; }
-  // (n = 1, c, h, w) of one image's tensor.
+  // Returns the shape (n = 1, c, h, w) of a tensor for one image.
   const TensorShape& shape(Tensor x) const { return shapes_[x.id]; }
 
   Tensor Convolution(std::string_view name, Tensor x, const ConvolutionOptions& options);
-  // Over all elements of x in the order (c, h, w), as after torch.flatten.
+  // Adds a linear layer over all elements of x in the order (c, h, w), as after torch.flatten.
   Tensor Linear(std::string_view name, Tensor x, int64_t outputs);
   Tensor Linear(std::string_view name, Tensor x, int64_t outputs, const LinearOptions& options);
   Tensor BatchNorm(std::string_view name, Tensor x);
@@ -134,10 +136,10 @@ class NetworkBuilder {
   Tensor MaxPool(Tensor x, const PoolOptions& options);
   Tensor AveragePool(Tensor x, const PoolOptions& options);
   Tensor GlobalAveragePool(Tensor x);
-  // Every stride-th pixel, zeros as further channels (He et al. 2016, option A).
+  // Takes every stride-th pixel and adds channels of zeros (He et al. 2016, option A).
   Tensor Subsample(Tensor x, int64_t channels, int64_t stride);
 
-  // The graph up to `logits`, which must be one row of numbers per image.
+  // Returns the graph up to `logits`, which must be one row of numbers per image.
   // Errors are InvalidArgument, name the layer and carry Failure::kUsage.
   absl::StatusOr<NetworkGraph> Build(Tensor logits);
 

@@ -1,4 +1,4 @@
-// Three linear layers with ReLU, `width` (256) and half as wide.
+// Three linear layers with ReLU. The hidden layers have `width` (256) and `width` / 2 outputs.
 #include "model/networks/network_kind.h"
 
 namespace grapevine {

@@ -1,7 +1,7 @@
-// A network's registration, a function that describes it, and networks by their specs.
+// The registration of networks, and a function that makes the network of a spec.
 //
-// One of your own registers like those of this folder, and `--model=NAME:key=value` finds it:
-// docs/your-own-model.md.
+// A network of your own registers like those of this folder, and `--model=NAME:key=value` finds it;
+// see docs/your-own-model.md.
 //
 // Thread-safety: a kind is immutable once registered; functions are safe from any thread.
 #ifndef GRAPEVINE_MODEL_NETWORKS_NETWORK_KIND_H_
@@ -23,8 +23,8 @@
 
 namespace grapevine {
 
-// Describes a network with `classes` logits on `builder` and returns them.
-// Options of the spec are read from `options`; unknown ones are refused after.
+// Describes a network with `classes` logits on `builder` and returns the logits.
+// Reads the spec's options from `options`; the caller then refuses options that were not read.
 using DescribeNetwork = std::function<NetworkBuilder::Tensor(SpecReader& options, int64_t classes,
                                                              NetworkBuilder& builder)>;
 
@@ -35,11 +35,11 @@ struct NetworkKind {
   DescribeNetwork describe;
 };
 
-// All networks of this program.
+// The registry of all networks of this program.
 Registry<NetworkKind>& Networks();
 
-// The network that `spec` names, on `device`, or on the CPU without one. Errors carry
-// Failure::kUsage and name the spec, what is wrong and the known names.
+// Makes the network that `spec` names. It runs on `device`, or on the CPU if `device` is null.
+// Errors carry Failure::kUsage and name the spec, what is wrong and the known names.
 absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, ImageShape input,
                                                      int64_t classes, const NetworkOptions& options,
                                                      std::unique_ptr<TensorDevice> device = {});

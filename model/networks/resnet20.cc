@@ -1,4 +1,4 @@
-// ResNet-20 for CIFAR (He et al. 2016, section 4.2), with option A's shortcuts.
+// ResNet-20 for CIFAR (He et al. 2016, section 4.2), with the shortcuts of option A.
 #include <string>
 
 #include "absl/strings/str_cat.h"

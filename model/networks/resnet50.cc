@@ -1,8 +1,8 @@
-// ResNet-50 for ImageNet (He et al. 2016, table 1), version 1.5: the 3 x 3
-// convolution of a block has its stride, as in torchvision, whose names and order
-// of parameters it has too.
+// ResNet-50 for ImageNet (He et al. 2016, table 1), version 1.5: the stride of a
+// block belongs to its 3 x 3 convolution, as in torchvision. Parameters have the names and
+// the order of torchvision's.
 //
-// Images of any extents from 32 x 32 on. `zero_gamma=yes` (the default) starts the
+// Images may have any extents from 32 x 32 on. `zero_gamma=yes` (the default) starts the
 // last batch normalization of each block at 0, so that blocks begin as identities
 // (Goyal et al. 2017, section 5.1, arXiv:1706.02677); `no` starts it at 1.
 #include <cmath>
@@ -16,13 +16,14 @@ namespace {
 
 using Tensor = NetworkBuilder::Tensor;
 
-constexpr int kBlocks[] = {3, 4, 6, 3};  // of the four stages
-// A block's outputs, of the width of its 3 x 3 convolution.
+constexpr int kBlocks[] = {3, 4, 6, 3};  // number of blocks in each of the four stages
+// Ratio of a block's outputs to the width of its 3 x 3 convolution.
 constexpr int64_t kExpansion = 4;
 // The classifier starts as N(0, 0.01^2) (Goyal et al. 2017, section 5.1).
 constexpr double kClassifierDeviation = 0.01;
 
-// Starts as N(0, 2 / (outputs * kernel^2)), as torchvision does: gains are of inputs.
+// Adds a convolution whose weights start as N(0, 2 / (outputs * kernel^2)), as in torchvision. The
+// gain is converted, because it refers to the number of inputs.
 Tensor Convolve(const std::string& name, Tensor x, int64_t outputs, int64_t kernel, int64_t stride,
                 NetworkBuilder& b) {
   const double gain =

@@ -13,7 +13,7 @@ namespace {
 
 using Replica = std::function<absl::StatusOr<SharedVector>(Rank)>;
 
-// The mean of a rank's subtree, and its sums.
+// The mean of the replicas of a rank's subtree.
 struct Subtree {
   SharedVector mean;
   double nodes = 1;

@@ -18,34 +18,35 @@
 
 namespace grapevine {
 
-// Sums of squared distances that a rank passes on with the mean of its subtree: for parameters
-// and for buffers.
+// The number of sums of squared distances that a rank passes on with the mean of its subtree: one
+// for parameters and one for buffers.
 inline constexpr int64_t kMergeSums = 2;
 
-// Payload of the messages that merge the models of this many ranks up a tree: each but rank 0
-// sends the bytes of a replica, and the sums.
+// Returns the payload, in bytes, of the messages that merge the models of `ranks` ranks up a tree:
+// every rank except rank 0 sends the bytes of a replica and the sums of squared distances.
 inline int64_t MergeBytes(Rank ranks, int64_t replica_size) {
   return (ranks - 1) *
          (replica_size * int64_t{sizeof(float)} + kMergeSums * int64_t{sizeof(double)});
 }
 
 struct AveragedModel {
-  int64_t round = 0;   // completed rounds
+  int64_t round = 0;   // number of completed rounds
   SharedVector model;  // parameters and buffers
-  // (1/n) sum_i |x_i - mean|^2 over the parameters, and over the buffers if there are any. Of
-  // servers' weights there is neither.
+  // (1/n) sum_i |x_i - mean|^2 over the parameters, and over the buffers if the layout has any.
+  // Both are absent for servers' weights.
   std::optional<double> consensus_distance;
   std::optional<double> buffer_distance;
-  int64_t bytes_sent = 0;  // payload, by all nodes together, to put it together
+  int64_t bytes_sent = 0;  // payload that all nodes together send to compute the model
 };
 
-// The servers' weights, whose elements each sends once.
+// Returns the model of the servers' weights `whole`, each element of which is sent once.
 inline AveragedModel JoinedOf(int64_t round, SharedVector whole) {
   const int64_t bytes = whole.size * int64_t{sizeof(float)};
   return {.round = round, .model = std::move(whole), .bytes_sent = bytes};
 }
 
-// From the mean of `nodes` replicas and the sums of their squared distances to it.
+// Returns the averaged model with the mean of `nodes` replicas and the sums of their squared
+// distances to it.
 inline AveragedModel AverageOf(int64_t round, SharedVector mean, const MergedDistances& sums,
                                double nodes, const ReplicaLayout& layout) {
   AveragedModel average{.round = round,
@@ -56,27 +57,28 @@ inline AveragedModel AverageOf(int64_t round, SharedVector mean, const MergedDis
   return average;
 }
 
-// Of the model of this rank, or a part of it, after so many rounds: kDiverged if elements are NaN
-// or infinite, which would make the mean of all so.
+// Checks the model of `rank`, or a part of it, after `round` rounds. Returns an error with
+// Failure::kDiverged if elements are NaN or infinite, which would make the mean of all models NaN
+// or infinite.
 absl::Status CheckIsFinite(Rank rank, int64_t round, const float* elements, int64_t size);
-// That error.
+// Returns the error of CheckIsFinite.
 absl::Status IsNotFinite(Rank rank, int64_t round);
 
-// The averaged model of replicas in one process, and their distances to it. Merges in the order of
-// the runtime's tree over the ranks (children 2r+1 and 2r+2 of r), so that the mean has the bits of
-// a real run's. One replica per rank, at least one, of layout.size elements each; the result is a
-// new vector.
+// Returns the averaged model of replicas in one process, and their distances to it. Merges in the
+// order of the runtime's tree over the ranks (r has the children 2r+1 and 2r+2), so that the mean
+// has the bits of a real run's. There is one replica of layout.size elements per rank, and at least
+// one rank. The result is a new vector.
 AveragedModel AverageReplicas(const ReplicaLayout& layout, int64_t round,
                               std::span<const SharedVector> replicas);
 
-// The same of replicas that are fetched when it is their turn: so many as the tree is deep are held
-// at once. The first error of `replica` ends it.
+// Does the work of AverageReplicas for replicas that are fetched when their turn comes. As many
+// replicas as the depth of the tree are held at once. Returns the first error of `replica`.
 absl::StatusOr<AveragedModel> AverageFetched(
     const ReplicaLayout& layout, int64_t round, Rank ranks,
     const std::function<absl::StatusOr<SharedVector>(Rank)>& replica);
 
-// The model whose shards servers hold, side by side: of layout.size elements in all, in a new
-// vector. The distances are absent.
+// Joins the shards of a model that servers hold, layout.size elements in all, into a new vector.
+// The distances are absent.
 AveragedModel JoinShards(const ReplicaLayout& layout, int64_t round,
                          std::span<const SharedVector> shards);
 

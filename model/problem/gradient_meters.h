@@ -1,4 +1,5 @@
-// Measures norms of vectors where gradients are computed, on the CPU or on a device.
+// Measures norms of vectors, and the noise of gradients, where gradients are computed: on the CPU
+// or on a device.
 #ifndef GRAPEVINE_MODEL_PROBLEM_GRADIENT_METERS_H_
 #define GRAPEVINE_MODEL_PROBLEM_GRADIENT_METERS_H_
 
@@ -17,59 +18,61 @@
 
 namespace grapevine {
 
-// Thread-compatible. Vectors are added, in any number, and their norms taken. On a device norms are
-// queued on the stream of the gradients, behind what wrote the vectors, and wait there: nothing
-// else waits for them before Take, but when there are very many.
+// Measures the norms of vectors. Callers add any number of vectors and then take their norms. On a
+// device, norms are queued on the stream of the gradients, after the work that wrote the vectors.
+// Add does not wait for them, except when very many are queued; Take does. Thread-compatible.
 class NormMeter {
  public:
-  // For vectors of at most `size` elements, where `context` computes. ResourceExhausted where its
-  // device has no memory for the norms.
+  // Makes a meter for vectors of at most `size` elements, which computes in `context`. Returns
+  // ResourceExhausted if the device has no memory for the norms.
   static absl::StatusOr<std::unique_ptr<NormMeter>> Make(int64_t size,
                                                          const ComputeContext& context);
 
-  // The sum of a vector's squares, of any size. The vector may be written again by what is queued
-  // on the stream behind this.
+  // Adds a vector, whose sum of squares is measured. Work that is queued on the stream afterwards
+  // may write the vector again.
   void Add(const float* vector, int64_t size);
 
-  // The sums of squares of what was added since the last call, in this order
-  // (kernels/vector/norms.h). The device's error, if it failed.
+  // Returns the sums of squares (kernels/vector/norms.h) of the vectors added since the last call,
+  // in the order of their addition, or the device's error.
   absl::StatusOr<std::vector<double>> Take();
 
  private:
   static constexpr size_t kMostQueued = 256;
 
   NormMeter() = default;
-  // Fetches the norms that are queued.
+  // Fetches the queued norms.
   absl::Status Collect();
 
   std::vector<double> squares_;
 
-  // Null on the CPU, which needs nothing of the following either.
+  // The following members are used on a device only; `stream_` is null on the CPU.
   DeviceStream* stream_ = nullptr;
   std::chrono::nanoseconds timeout_{};
-  std::shared_ptr<void> norms_;  // the device's: queued ones
+  std::shared_ptr<void> norms_;  // queued norms, in device memory
   std::shared_ptr<void> workspace_;
-  std::shared_ptr<void> copies_;  // pinned: of the norms
-  size_t queued_ = 0;             // of them
+  std::shared_ptr<void> copies_;  // copies of the norms, in pinned memory
+  size_t queued_ = 0;             // number of queued norms
   absl::Status status_;
 };
 
 // Measures the noise of gradients that are means over passes (base/gradient.h), where they
-// are computed.
-// Thread-compatible. One gradient at a time: its passes and its mean are added, in any number of
-// parts, and taken; what waits for a device, and when, is as in NormMeter.
+// are computed. Callers measure one gradient at a time: they add its passes and its mean, in any
+// number of parts, and then take the noise. Waits for a device happen as in NormMeter.
+// Thread-compatible.
 class NoiseMeter {
  public:
-  // As NormMeter::Make.
+  // Makes a meter for parts of at most `size` elements, which computes in `context`. Errors are
+  // those of NormMeter::Make.
   static absl::StatusOr<std::unique_ptr<NoiseMeter>> Make(int64_t size,
                                                           const ComputeContext& context);
 
-  // A part of a pass's gradient, or of the mean over all of them.
+  // Add a part of a pass's gradient, or a part of the mean over all passes.
   void AddPass(const float* part, int64_t size) { Add(kPasses, part, size); }
   void AddMean(const float* part, int64_t size) { Add(kMean, part, size); }
 
-  // The noise of what was added since the last call: of `passes` gradients, at least two, of
-  // `batch` samples each; none if one of them is not finite. The device's error, if it failed.
+  // Returns the noise of the gradient whose parts were added since the last call: the mean of
+  // `passes` gradients, at least two, of `batch` samples each. Returns an empty GradientNoise if
+  // one of them is not finite, and the device's error if it failed.
   absl::StatusOr<GradientNoise> Take(int64_t passes, int64_t batch);
 
  private:
@@ -79,7 +82,7 @@ class NoiseMeter {
   void Add(Sum sum, const float* part, int64_t size);
 
   const std::unique_ptr<NormMeter> norms_;
-  std::vector<Sum> added_;  // which sum each of them belongs to
+  std::vector<Sum> added_;  // the sum to which each added norm belongs
 };
 
 }  // namespace grapevine

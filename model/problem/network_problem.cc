@@ -17,10 +17,11 @@ namespace grapevine {
 
 namespace {
 
-// Large enough for speed, small enough that activations stay below a training step's.
+// Samples in a batch of an evaluation: large enough for speed, and small enough that activations
+// need less memory than those of a training step.
 constexpr int64_t kBatch = 100;
 
-// Training batches from which batch-norm statistics are measured anew.
+// Number of training batches that recalibrate batch-norm statistics.
 constexpr int64_t kRecalibrationBatches = 50;
 
 }  // namespace
@@ -31,7 +32,7 @@ absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_
   const int64_t buffers = layout.size - layout.parameter_size;
   if (buffers == 0) return absl::OkStatus();
   Batch batch;
-  // Uninitialized, and touched in the buffer section alone.
+  // The vector is uninitialized, and only its buffer section is touched.
   const SharedVector statistics = NewSharedVector(layout.size);
   std::vector<double> sum(buffers, 0.0);
   const HeldReplica held(network, replica);
@@ -84,7 +85,7 @@ absl::StatusOr<Evaluation> NetworkEvaluator::EvaluateOnSample(const SharedVector
   return evaluation;
 }
 
-// Only the buffers differ: they are put back, and no second model is held.
+// Recalibration changes only the buffers, so that they are restored instead of copying the model.
 absl::StatusOr<std::optional<Evaluation>> NetworkEvaluator::EvaluateRecalibrated(
     const SharedVector& model) {
   const ReplicaLayout& layout = network_->layout();

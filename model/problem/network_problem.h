@@ -1,7 +1,7 @@
 // A network over a data set that is sharded over the nodes, the objective over one node's batches,
 // and the evaluation of weights on a whole data set.
 //
-// A model's loss is the mean over the test set, in nats; its accuracy a fraction.
+// A model's loss is the mean over the test set, in nats, and its accuracy is a fraction.
 #ifndef GRAPEVINE_MODEL_PROBLEM_NETWORK_PROBLEM_H_
 #define GRAPEVINE_MODEL_PROBLEM_NETWORK_PROBLEM_H_
 
@@ -28,29 +28,31 @@
 
 namespace grapevine {
 
-// The mean of the nodes' running statistics is not the statistic of the mean
-// model. Recalibration replaces it by the cumulative average over training
-// batches at the model's own weights (as in SWA, arXiv:1803.05407, section 3.2).
-// Writes the buffers of `replica` from the batches of rounds [first_round,
-// first_round + count), count > 0. A network without buffers costs nothing.
-// Errors are the network's, the batches' and those of `between`; `replica` is then as before.
+// Recalibrates the batch-norm statistics of an averaged model. The mean of the nodes' running
+// statistics is not the statistic of the mean model. Recalibration replaces it by the cumulative
+// average over training batches at the model's own weights (as in SWA, arXiv:1803.05407,
+// section 3.2).
+//
+// Writes the buffers of `replica` from the batches of rounds [first_round, first_round + count),
+// count > 0. Does nothing for a network without buffers. Errors are the network's, the batches' and
+// those of `between`; they leave `replica` as it was.
 absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_t first_round,
                                   int64_t count, float* replica,
                                   const BetweenBatches& between = {});
 
-// Evaluates `replica`: sums over the samples of `data`, or `most` of them, in inference mode;
-// `prefetch` says how batches are filled. Errors are the network's, the data set's and those of
-// `between`.
+// Evaluates `replica` in inference mode and returns sums over the samples of `data`, or over `most`
+// of them. `prefetch` determines how batches are filled. Errors are the network's, the data set's
+// and those of `between`.
 absl::StatusOr<EvaluationSums> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
                                           Network& network, const PrefetchOptions& prefetch,
                                           const BetweenBatches& between = {},
                                           int64_t most = std::numeric_limits<int64_t>::max());
 
 struct NetworkEvaluatorOptions {
-  // For the training batches from which batch-norm statistics are measured anew.
+  // Size and seed of the training batches that recalibrate batch-norm statistics.
   int64_t batch_size = 1;
   uint64_t seed = 0;
-  PrefetchOptions prefetch;  // of all batches
+  PrefetchOptions prefetch;  // for all batches
   BetweenBatches between;
 };
 
@@ -71,12 +73,13 @@ class NetworkEvaluator final : public Evaluator {
   const NetworkEvaluatorOptions options_;
 };
 
-// Thread-compatible. The errors of Gradient are the network's and the batches'.
+// The objective of one node with a network. The errors of Gradient are the network's and the
+// batches'. Thread-compatible.
 class NetworkObjective : public Objective {
  public:
-  // `seed` is the run's: all nodes start equal. The network holds only scratch memory: the
-  // objectives of one thread may share it. `shard` gives the node's samples once only `living` are
-  // left; without it they stay.
+  // `seed` is the run's, so that all nodes start equal. The network holds only scratch memory, so
+  // that the objectives of one thread may share it. `shard` returns the node's samples once only
+  // the nodes `living` are left; if it is null, the node keeps its samples.
   using ShardOf = std::function<std::vector<int32_t>(std::span<const Rank> living)>;
   NetworkObjective(std::shared_ptr<Network> network, std::unique_ptr<BatchSource> batches,
                    uint64_t seed, ShardOf shard = nullptr);
@@ -100,21 +103,21 @@ class NetworkObjective : public Objective {
 };
 
 struct NetworkProblemOptions {
-  std::string network;  // spec
+  std::string network;  // spec of the network
   TrainTest data;
-  Shards shards;  // of the nodes
+  Shards shards;  // one per node
   int64_t batch_size = 1;
   double label_smoothing = 0;
-  int64_t augmented_rounds = std::numeric_limits<int64_t>::max();  // as ShardOptions has them
+  int64_t augmented_rounds = std::numeric_limits<int64_t>::max();  // see ShardOptions
   uint64_t seed = 0;
-  // How batches are filled: those of a single node, and those of evaluators. Nodes
-  // that share a thread fill theirs themselves.
+  // How the batches of a single node and of evaluators are filled. Nodes that share a thread fill
+  // their batches themselves.
   PrefetchOptions prefetch;
 };
 
 class NetworkProblem final : public Problem {
  public:
-  // Errors are the network's, kUsage.
+  // Makes a problem. Errors are those of the network's spec, with Failure::kUsage.
   static absl::StatusOr<std::unique_ptr<NetworkProblem>> Make(NetworkProblemOptions options);
 
   const ReplicaLayout& layout() const override { return network_->layout(); }
@@ -128,7 +131,7 @@ class NetworkProblem final : public Problem {
  private:
   explicit NetworkProblem(NetworkProblemOptions options) : options_(std::move(options)) {}
 
-  // Whose replicas lie there.
+  // Makes a network whose replicas are in memory of `context`.
   absl::StatusOr<std::unique_ptr<Network>> NewNetwork(const ComputeContext& context) const;
 
   const NetworkProblemOptions options_;

@@ -1,4 +1,4 @@
-// What a node minimizes: F_i of the decentralized problem min (1/n) sum_i F_i(x).
+// The function that a node minimizes: F_i of the decentralized problem min (1/n) sum_i F_i(x).
 //
 // Implementations: a network over the node's shard of a data set, a noisy
 // quadratic with a known optimum, and the phantom that only takes time.
@@ -16,7 +16,8 @@
 
 namespace grapevine {
 
-// Thread-compatible: one thread at a time. The replica passed in is only read.
+// The objective of one node. The replicas passed in are only read, except by Initialize.
+// Thread-compatible: one thread at a time.
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -27,40 +28,41 @@ class Objective {
   // equal. `replica` has layout().size elements.
   virtual void Initialize(float* replica) = 0;
 
-  // Does what the first gradient would do before it begins (plans, code for this processor),
-  // so that it takes no longer than the others. Errors are the first gradient's.
+  // Does the preparations of the first gradient (plans, code for this processor), so that it takes
+  // no longer than the others. Errors are those that the first gradient would have.
   virtual absl::Status Prepare() { return absl::OkStatus(); }
 
-  // The stochastic gradient of this node's batch of `round` at `replica`, into
+  // Writes the stochastic gradient of this node's batch of `round` at `replica` into
   // `gradient` (layout().size elements; its buffer section receives the batch's
   // statistics, see ReplicaLayout::buffer_momentum). Returns the batch's mean
   // loss. The batch is a function of (seed, node, round) alone.
   virtual absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) = 0;
 
-  // The same, and calls `final_from(from)` whenever the elements from `from` on are final
-  // before the rest; never, if the objective does not know. `from` decreases.
+  // Computes Gradient, and calls `final_from(from)` whenever the elements from `from` on are final
+  // before the rest. `from` decreases. An objective that does not know this never calls it.
   using FinalFrom = std::function<void(int64_t from)>;
   virtual absl::StatusOr<double> GradientInParts(const float* replica, int64_t round,
                                                  float* gradient, const FinalFrom& final_from) {
     return Gradient(replica, round, gradient);
   }
-  // Of the last gradient, where it is measured (model/problem/gradient_meters.h).
+  // The noise of the last gradient, if it is measured (model/problem/gradient_meters.h).
   virtual GradientNoise noise() const { return {}; }
-  // Likewise, of each parameter's tensor, in the layout's order, and of the replica at which it was
-  // taken (model/problem/objective_wrappers.h); empty where they are not measured.
+  // The norms of the last gradient and of the replica at which it was taken, for the tensor of each
+  // parameter, in the layout's order (model/problem/objective_wrappers.h). Empty if they are not
+  // measured.
   virtual std::span<const TensorNorms> norms() const { return {}; }
 
-  // An estimate of the share of a round's gradient's time after which the elements from `from` on
-  // are final, 0 .. 1, for modelled times. The same on every machine.
+  // Returns an estimate, 0 .. 1, of the share of the time of a round's gradient after which the
+  // elements from `from` on are final, for modelled times. It is the same on every machine.
   virtual double ReadyAt(int64_t from, int64_t round) const { return 1; }
 
-  // Samples in one local batch.
+  // The number of samples in one local batch.
   virtual int64_t batch_size() const = 0;
 
-  // Only `living` of the nodes are left from the round `from` on, ascending, this one among them:
-  // takes over its part of the data of the others (model/data/split.h). Comes before that round's
-  // gradient, with ascending rounds; one that comes for the same round again replaces the last.
-  // Nothing where there are no data.
+  // Takes over this node's part of the data of lost nodes (model/data/split.h), because only the
+  // nodes `living` (ascending, this node among them) are left from the round `from` on. Must be
+  // called before that round's gradient, and with ascending rounds; another call for the same round
+  // replaces the last one. Does nothing if the objective has no data.
   virtual void DealAgain(int64_t from, std::span<const Rank> living) {}
 };
 

@@ -47,9 +47,9 @@ absl::StatusOr<double> ClippedObjective::Gradient(const float* replica, int64_t 
 
 namespace {
 
-// Where sums are computed: the CPU, or the objectives' stream.
+// Computes sums on the CPU or on the objectives' stream.
 struct Adder {
-  std::shared_ptr<void> memory;  // of `sum`
+  std::shared_ptr<void> memory;  // memory of `sum`
   float* sum = nullptr;
   DeviceStream* stream = nullptr;  // null: the CPU
   std::chrono::nanoseconds timeout{};
@@ -78,7 +78,7 @@ absl::StatusOr<Adder> MakeAdder(int64_t size, const ComputeContext& context) {
   return Adder{std::move(memory), sum, context.stream, context.timeout};
 }
 
-// Thread-compatible, as the objective inside.
+// Thread-compatible, as the inner objective.
 class AccumulatedObjective final : public ForwardingObjective {
  public:
   AccumulatedObjective(std::unique_ptr<Objective> objective, PassesOf passes,
@@ -104,11 +104,12 @@ class AccumulatedObjective final : public ForwardingObjective {
 
  private:
   absl::StatusOr<double> Pass(const float* replica, int64_t pass, float* gradient);
-  // The mean over `count` passes: of the sum, and of the last pass's gradient.
+  // Computes the last pass's gradient and writes the mean over all passes, of which the sum has the
+  // earlier ones, into `gradient`. Returns the loss of the last pass.
   absl::StatusOr<double> MeanInParts(const float* replica, Passes passes, float* gradient,
                                      const FinalFrom& final_from);
 
-  // How many of these elements are parameters.
+  // Returns how many of the elements [from, end) are parameters.
   int64_t ParametersIn(int64_t from, int64_t end) const {
     return std::max<int64_t>(0, std::min(end, layout().parameter_size) - from);
   }
@@ -196,7 +197,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Accumulated(
 
 namespace {
 
-// Thread-compatible, as the objective inside.
+// Thread-compatible, as the inner objective.
 class NormedObjective final : public ForwardingObjective {
  public:
   NormedObjective(std::unique_ptr<Objective> objective, std::function<bool(int64_t)> measured,
@@ -218,11 +219,11 @@ class NormedObjective final : public ForwardingObjective {
  private:
   absl::StatusOr<double> Measured(const float* replica, int64_t round, float* gradient,
                                   const FinalFrom& final_from);
-  // Adds those of the first `tensors` that lie at `from` or behind it, the last one first, and
-  // returns how many are left.
+  // Adds to the meter those of the first `tensors` tensors of `vector` that begin at `from` or
+  // after it, from the last to the first. Returns how many of the first `tensors` are left.
   size_t AddFrom(int64_t from, size_t tensors, const float* vector);
-  // Takes the norms of all tensors, which were added from the last to the first, of the weights
-  // and then of the gradient.
+  // Takes the norms of all tensors: first those of the weights and then those of the gradient, each
+  // added from the last tensor to the first.
   absl::Status TakeNorms();
 
   const std::function<bool(int64_t)> measured_;
@@ -248,7 +249,7 @@ absl::StatusOr<double> NormedObjective::Measured(const float* replica, int64_t r
   if (final_from) {
     part = [&](int64_t from) {
       left = AddFrom(from, left, gradient);
-      // A tensor that begins before `from` is not measured yet, up to its end.
+      // The last tensor that begins before `from` is not measured yet, and may end after `from`.
       const int64_t unmeasured = left == 0 ? 0 : tensors[left - 1].offset + tensors[left - 1].size;
       const int64_t measured = std::max(from, unmeasured);
       if (measured >= announced) return;

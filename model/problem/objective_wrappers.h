@@ -1,4 +1,4 @@
-// Objectives around another one, which clip, accumulate, measure or move its gradients.
+// Objectives that wrap another one and clip, accumulate, measure or move its gradients.
 //
 // Thread-safety: as each class says.
 #ifndef GRAPEVINE_MODEL_PROBLEM_OBJECTIVE_WRAPPERS_H_
@@ -22,9 +22,10 @@
 
 namespace grapevine {
 
-// An objective that computes with another one inside: everything but gradients is the inner one's,
-// unless the class says otherwise. ReadyAt is not: an objective that works on a whole gradient has
-// none of it early. Thread-compatible, as the objective inside.
+// An objective that computes with another one inside. Everything except gradients and ReadyAt is
+// forwarded to the inner objective, unless a subclass overrides it. ReadyAt is not forwarded,
+// because an objective that works on a whole gradient has no part of it early. Thread-compatible,
+// as the inner objective.
 class ForwardingObjective : public Objective {
  public:
   const ReplicaLayout& layout() const override { return inside_->layout(); }
@@ -41,7 +42,7 @@ class ForwardingObjective : public Objective {
   explicit ForwardingObjective(std::unique_ptr<Objective> inside) : inside_(std::move(inside)) {}
 
   const Objective& inside() const { return *inside_; }
-  // The inner one's gradient, in parts if somebody is told of them.
+  // Computes the inner objective's gradient, in parts if `final_from` is not null.
   absl::StatusOr<double> Inside(const float* replica, int64_t round, float* gradient,
                                 const FinalFrom& final_from = nullptr) {
     return final_from ? inside_->GradientInParts(replica, round, gradient, final_from)
@@ -54,17 +55,17 @@ class ForwardingObjective : public Objective {
 
 // An objective whose gradients are clipped by their norm (kernels/vector/norms.h).
 //
-// What is clipped is one node's own gradient, over all its parameters and before anything is done
-// with it: before it is averaged with others' or sent to a server, before momentum and weight
-// decay. So the norm is that of a whole gradient under every algorithm, and the same whether
-// buckets or servers cut it later. The statistics of batch norm are left alone.
+// Clipping applies to one node's own gradient, over all its parameters and before anything else:
+// before it is averaged with others' or sent to a server, and before momentum and weight
+// decay. So the norm is that of a whole gradient under every algorithm, and does not depend on how
+// buckets or servers divide it later. The statistics of batch norm are not changed.
 //
-// Nothing of a gradient is final before its norm is known: it has no parts that are ready early.
-// Thread-compatible, as the objective inside.
+// No part of a gradient is final before its norm is known, so that no part is ready early.
+// Thread-compatible, as the inner objective.
 class ClippedObjective final : public ForwardingObjective {
  public:
-  // `limit`, of the norm, is positive. `objective` computes in `context`. ResourceExhausted when
-  // its device has no memory for the norm.
+  // `limit` is the largest norm and must be positive. `objective` must compute in `context`.
+  // Returns ResourceExhausted if the device has no memory for the norm.
   static absl::StatusOr<std::unique_ptr<ClippedObjective>> Make(
       std::unique_ptr<Objective> objective, double limit, const ComputeContext& context);
 
@@ -75,54 +76,58 @@ class ClippedObjective final : public ForwardingObjective {
       : ForwardingObjective(std::move(objective)), limit_(limit) {}
 
   const double limit_;
-  // Null on the CPU, which needs no scratch memory either.
+  // The following members are used on a device only; `stream_` is null on the CPU.
   DeviceStream* stream_ = nullptr;
   std::chrono::nanoseconds timeout_{};
   std::shared_ptr<void> scratch_;
 };
 
 // Objectives whose gradients are means over several passes, so that a batch need not fit in
-// memory: the gradient of a round is the mean of those of its passes' batches, and so is the loss.
+// memory. The gradient of a round is the mean of the gradients of its passes' batches, and its loss
+// is the mean of their losses.
 //
-// The passes of all rounds are numbered through, and are the rounds of the objective inside: a
+// Passes are numbered consecutively across rounds, and are the rounds of the inner objective: the
 // stream of batches is cut into rounds differently, but the samples and their order are those of
-// the undivided batch. Sums are in the order of the passes. Batch-norm statistics are each pass's
-// own, and their mean is what the round has: they are not those of the undivided batch.
+// the undivided batch. Sums are in the order of the passes. Each pass has batch-norm statistics of
+// its own, and the round has their mean, which differs from the statistics of the undivided batch.
 //
-// What the passes' gradients differ by tells how noisy a gradient is: Objective::noise, on demand.
+// The differences between the passes' gradients show how noisy a gradient is; Objective::noise
+// returns this noise if it is requested.
 struct Accumulation {
   PassesOf passes;
-  // Costs a sweep over each pass's gradient and one over their mean. Rounds of one pass have none.
+  // Whether noise is measured, which costs a sweep over each pass's gradient and one over their
+  // mean. Rounds of one pass have no noise.
   bool measures_noise = false;
 };
 
-// For objectives of one thread that compute in `context`: they share the memory of one sum, which
-// a round of one pass does not need. A round's parts are final in its last pass. ResourceExhausted
-// where there is no memory for the sum.
+// Wraps objectives of one thread, which must compute in `context`. They share the memory of one
+// sum, which a round of one pass does not need. The parts of a round's gradient become final in its
+// last pass. Returns ResourceExhausted if there is no memory for the sum.
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Accumulated(
     std::vector<std::unique_ptr<Objective>> objectives, Accumulation accumulation,
     const ComputeContext& context);
 
-// Objectives that measure the norms of their weights' and gradients' tensors in some rounds
-// (base/gradient.h): at the replica at which a gradient is taken, and of this gradient.
+// Wraps objectives so that they measure, in some rounds, the norms of the tensors of a gradient and
+// of the replica at which it is taken (base/gradient.h).
 //
-// A gradient's parts are measured before they are announced, because from then on others may write
-// there; they are announced as early as by the objective inside, but for a tensor that they cut.
+// The parts of a gradient are measured before they are announced, because others may write to them
+// afterwards. They are announced as early as the inner objective announces them, except for tensors
+// that a part cuts.
 //
-// For objectives of one thread that compute in `context`. A round that is `measured` costs one
-// sweep over the parameters and one over their gradient, and on a device a wait for both; others
-// cost nothing. ResourceExhausted where the device has no memory for the norms.
+// The objectives must belong to one thread and compute in `context`. A round for which `measured`
+// returns true costs one sweep over the parameters and one over their gradient, and on a device a
+// wait for both; other rounds cost nothing. Returns ResourceExhausted if the device has no memory
+// for the norms.
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Normed(
     std::vector<std::unique_ptr<Objective>> objectives, std::function<bool(int64_t round)> measured,
     const ComputeContext& context);
 
-// An objective that computes on the CPU, for a node whose vectors live on a device: downloads
-// the replica and uploads the gradient, on the stream of its gradients.
-// Thread-compatible. The pointers of Gradient are the device's, those of Initialize
-// the host's.
+// An objective that computes on the CPU for a node whose vectors are on a device. It downloads
+// the replica and uploads the gradient, on the stream of the node's gradients. Gradient takes
+// pointers to device memory, Initialize to host memory. Thread-compatible.
 class HostObjective final : public Objective {
  public:
-  // ResourceExhausted when there is no host memory for the copies.
+  // Returns ResourceExhausted if the host has no memory for the copies.
   static absl::StatusOr<std::unique_ptr<HostObjective>> Make(std::unique_ptr<Objective> objective,
                                                              const ComputeContext& context);
 
@@ -149,7 +154,7 @@ class HostObjective final : public Objective {
   const std::unique_ptr<Objective> objective_;
   DeviceStream* const stream_;
   const std::chrono::nanoseconds timeout_;
-  const std::shared_ptr<void> memory_;  // pinned: of the two below
+  const std::shared_ptr<void> memory_;  // pinned memory of replica_ and gradient_
   float* const replica_;
   float* const gradient_;
 };

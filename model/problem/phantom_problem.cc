@@ -34,10 +34,10 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> PhantomProblem::MakeObje
 
 namespace {
 
-// Bytes and nanoseconds of a run are counted in 64 bits.
+// The largest replica in bytes. Bytes and nanoseconds of a run are counted in 64 bits.
 constexpr int64_t kMostBytes = 1'000'000'000'000'000;
 
-// "phantom:SIZE"
+// Makes the problem of a spec "phantom:SIZE".
 absl::StatusOr<std::unique_ptr<Problem>> MakePhantom(const Spec& spec,
                                                      const ProblemRequest& request) {
   SpecReader reader(spec);

@@ -1,5 +1,5 @@
-// A model that is only bytes to send and time to wait for, for measuring networks: the time of
-// its gradients is spent by those who request them (node/runner/node_gradients.h,
+// A model without content, for measuring communication: it has only bytes to send and time to wait
+// for. Callers of its gradients spend that time (node/runner/node_gradients.h,
 // sim/engine/simulation.h).
 #ifndef GRAPEVINE_MODEL_PROBLEM_PHANTOM_PROBLEM_H_
 #define GRAPEVINE_MODEL_PROBLEM_PHANTOM_PROBLEM_H_
@@ -21,16 +21,16 @@ struct PhantomOptions {
   int64_t batch_size = 32;
 };
 
-// Thread-compatible.
+// The objective of one node. Thread-compatible.
 class PhantomObjective : public Objective {
  public:
   explicit PhantomObjective(const PhantomOptions& options);
 
   const ReplicaLayout& layout() const override { return layout_; }
-  // Zeros.
+  // Writes zeros.
   void Initialize(float* replica) override;
-  // Zeros where it has not seen the memory before, whose elements may be anything; does not touch
-  // it otherwise. Never fails; the loss is 0.
+  // Writes zeros into `gradient` the first time that this memory is passed in, because its elements
+  // may be anything; does not touch it afterwards. Never fails; the loss is 0.
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
   double ReadyAt(int64_t from, int64_t round) const override {
     return EvenlyReadyAt(from, layout_.size);
@@ -49,7 +49,7 @@ class PhantomProblem final : public Problem {
       : options_(options), layout_(PhantomObjective(options).layout()) {}
 
   const ReplicaLayout& layout() const override { return layout_; }
-  // Zeros.
+  // Writes zeros.
   void Initialize(float* replica) const override;
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
       int64_t first, int64_t last, const ComputeContext& context) const override;

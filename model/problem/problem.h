@@ -1,5 +1,5 @@
-// What an experiment minimizes, min_x (1/n) sum_i F_i(x), the evaluation of models, and the
-// registration of problems without data.
+// The problem that an experiment minimizes, min_x (1/n) sum_i F_i(x), the evaluation of models, and
+// the registration of problems without data.
 //
 // Implementations: a network over a data set that is sharded over the nodes, noisy quadratics
 // with a known optimum, and the phantom, which has a size but computes nothing.
@@ -26,9 +26,9 @@
 
 namespace grapevine {
 
-// Asked before each batch of an evaluation whether to go on, because large ones take minutes.
-// Called on the evaluating thread. Its error ends the evaluation and becomes its result. May be
-// empty.
+// Called before each batch of an evaluation, because large evaluations take minutes, to ask whether
+// to go on. The call is made on the evaluating thread. An error ends the evaluation and becomes its
+// result. The function may be empty.
 using BetweenBatches = std::function<absl::Status()>;
 
 inline absl::Status MayGoOn(const BetweenBatches& between) {
@@ -36,84 +36,88 @@ inline absl::Status MayGoOn(const BetweenBatches& between) {
 }
 
 struct Evaluation {
-  std::optional<double> loss;  // its meaning is the problem's; none where that knows no data
+  std::optional<double> loss;  // as the problem defines it; absent if the problem does not know it
   std::optional<double> accuracy;
-  std::optional<int64_t> samples;  // that it looked at, where these are not all
+  std::optional<int64_t> samples;  // number of samples evaluated; absent if all were
 };
 
 // Evaluates models. Thread-compatible: it has scratch memory.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  // `model` has the elements of the problem's layout.
+  // Evaluates `model`, which has the elements of the problem's layout.
   virtual absl::StatusOr<Evaluation> Evaluate(const SharedVector& model) = 0;
-  // On `most` test samples, always the same, where there are more.
+  // Evaluates `model` on `most` test samples, always the same ones, if the test set has more.
   virtual absl::StatusOr<Evaluation> EvaluateOnSample(const SharedVector& model, int64_t most) {
     return Evaluate(model);
   }
-  // The same with recalibrated batch-norm statistics; absent if the model has none. They are
-  // written into `model` temporarily, and restored.
+  // Evaluates `model` with recalibrated batch-norm statistics. Returns nothing if the model has
+  // none. The statistics are written into `model` temporarily; then the old ones are restored.
   virtual absl::StatusOr<std::optional<Evaluation>> EvaluateRecalibrated(const SharedVector&) {
     return std::nullopt;
   }
 };
 
-// Immutable; safe from any thread. It outlives what it makes, which is otherwise independent.
+// A problem to minimize. It must outlive the objectives and evaluators that it makes, which are
+// otherwise independent. Immutable; safe from any thread.
 class Problem {
  public:
   virtual ~Problem() = default;
 
   virtual const ReplicaLayout& layout() const = 0;
-  // Writes the initial replica, the same on all nodes.
+  // Writes the initial replica, which is the same on all nodes.
   virtual void Initialize(float* replica) const = 0;
 
-  // F_first to F_(last - 1), for one thread: they may share scratch memory. Replicas and
-  // gradients are memory of the context.
+  // Makes F_first to F_(last - 1), for use by one thread: they may share scratch memory. Replicas
+  // and gradients are in memory of `context`.
   virtual absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
       int64_t first, int64_t last, const ComputeContext& context) const = 0;
 
-  // Null if models mean nothing, and gradients only take time. Computes in `context`; models are
-  // in host memory all the same.
+  // Makes an evaluator that computes in `context`; models are in host memory nevertheless. Returns
+  // null if the problem does not learn.
   virtual absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(
       const ComputeContext& context, BetweenBatches between) const = 0;
+  // Whether models mean something; otherwise gradients only take time.
   virtual bool learns() const { return true; }
 
-  // Its data; null if there are none.
+  // The problem's data, or null if it has none.
   virtual const TrainTest* data() const { return nullptr; }
 };
 
-// What a run knows about its problem besides the spec.
+// The properties of a problem that the run determines, not its spec.
 struct ProblemRequest {
-  int64_t nodes = 1;  // F_0 to F_(nodes - 1)
+  int64_t nodes = 1;  // the problem has F_0 to F_(nodes - 1)
   int64_t batch_size = 1;
   uint64_t seed = 1;
 };
 
 // The registration of a problem without a data set: its notation and factory. All other models
-// are networks (model/networks/network_kind.h). Register your own, an objective with its
-// gradient, as quadratic_problem.cc does: docs/extending.md. Immutable once registered; the
-// functions are pure, safe from any thread.
+// are networks (model/networks/network_kind.h). To register a problem of your own, an objective
+// with its gradient, follow quadratic_problem.cc and docs/extending.md. Immutable once registered;
+// the functions are pure, safe from any thread.
 struct ProblemKind {
   std::string name;     // "quadratic"
   std::string options;  // "[:dim=100]"
   std::string help;     // one line
-  // The specs that the contract suite runs (tests/model/problem_contract_test.cc).
+  // Specs for the contract suite (tests/model/problem_contract_test.cc).
   std::vector<std::string> examples;
   // Whether models mean something; otherwise gradients only take time.
   bool learns = true;
   std::function<absl::StatusOr<std::unique_ptr<Problem>>(const Spec&, const ProblemRequest&)> make;
 };
 
-// All problems without data of this program.
+// The registry of all problems without data of this program.
 Registry<ProblemKind>& Problems();
 
-// The model of a program that computes its gradients itself (outside_problem.h): no data here.
+// The name of a model whose gradients another program computes (outside_problem.h). It has no data
+// here.
 inline constexpr char kOutsideModel[] = "outside";
-// The --rounds where such a program says when the run ends: no run has as many.
+// The value of --rounds if the program that computes the gradients decides when the run ends. No
+// run has this many rounds.
 inline constexpr int64_t kOpenEndedRounds = int64_t{1} << 32;
 
-// What the name of a model says before the model is made. A name that is not a problem's is a
-// network's: it learns, from data.
+// Tell from a model's spec, before the model is made, whether it uses data and whether it learns. A
+// name that is not a problem's is a network's: it learns from data.
 bool SeesData(std::string_view model);
 bool Learns(std::string_view model);
 

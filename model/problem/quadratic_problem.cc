@@ -128,7 +128,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> QuadraticProblem::MakeOb
 absl::StatusOr<std::unique_ptr<Evaluator>> QuadraticProblem::MakeEvaluator(const ComputeContext&,
                                                                            BetweenBatches) const {
   std::vector<double> mean(static_cast<size_t>(options_.dimension));
-  const int64_t drawn = options_.spread == 0 ? 0 : options_.nodes;  // else all are 0
+  const int64_t drawn = options_.spread == 0 ? 0 : options_.nodes;  // without spread, all are 0
   for (int64_t node = 0; node < drawn; ++node) {
     const std::vector<float> optimum = OptimumOf(node);
     for (size_t i = 0; i < mean.size(); ++i) {

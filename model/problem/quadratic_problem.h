@@ -1,9 +1,9 @@
 // Noisy quadratics with a known optimum: F_i(x) = (h / 2) |x - b_i|^2.
 //
-// Their mean is smallest at the mean of the b_i; a model's loss is its excess over that
-// minimum, (h / 2) |x - mean b|^2. On them decentralized algorithms have exact answers
-// (stationary consensus distance, transient phase, bias, stability limits), quickly and for
-// thousands of nodes: the oracle of their tests.
+// The mean of the F_i is smallest at the mean of the b_i. A model's loss is its excess over that
+// minimum, (h / 2) |x - mean b|^2. For these problems the behaviour of decentralized algorithms is
+// known exactly (stationary consensus distance, transient phase, bias, stability limits), and they
+// are fast even for thousands of nodes. They are the oracle of the algorithms' tests.
 #ifndef GRAPEVINE_MODEL_PROBLEM_QUADRATIC_PROBLEM_H_
 #define GRAPEVINE_MODEL_PROBLEM_QUADRATIC_PROBLEM_H_
 
@@ -22,21 +22,20 @@ struct QuadraticOptions {
   std::vector<float> optimum;  // b_i; its size is the dimension
   double curvature = 1;        // h
   double noise = 0;            // deviation of the gradient's noise per coordinate
-  float start = 0;             // of every coordinate
-  int64_t batch_size = 1;      // samples that a gradient counts as
+  float start = 0;             // initial value of every coordinate
+  int64_t batch_size = 1;      // number of samples that a gradient counts as
   uint64_t seed = 0;
   int64_t node = 0;
 };
 
-// F_i of one node.
-// Thread-compatible. The noise is a function of (seed, node, round) alone.
+// F_i of one node. The noise is a function of (seed, node, round) alone. Thread-compatible.
 class QuadraticObjective : public Objective {
  public:
   explicit QuadraticObjective(QuadraticOptions options);
 
   const ReplicaLayout& layout() const override { return layout_; }
   void Initialize(float* replica) override;
-  // Never fails; the loss is f_i(replica), without noise.
+  // Never fails. The loss is F_i(replica), without noise.
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
   int64_t batch_size() const override { return options_.batch_size; }
 
@@ -49,10 +48,10 @@ struct QuadraticProblemOptions {
   int64_t dimension = 100;
   double curvature = 1;  // h
   double noise = 1;      // deviation of every coordinate of a gradient
-  double spread = 0;     // deviation of every coordinate of the b_i: 0 is iid data
-  double start = 1;      // of every coordinate of the starting replica
+  double spread = 0;     // deviation of every coordinate of the b_i; 0 corresponds to iid data
+  double start = 1;      // initial value of every coordinate
   int64_t nodes = 1;
-  int64_t batch_size = 1;  // samples that a gradient counts as
+  int64_t batch_size = 1;  // number of samples that a gradient counts as
   uint64_t seed = 0;
 };
 
@@ -71,7 +70,7 @@ class QuadraticProblem final : public Problem {
                                                            BetweenBatches) const override;
 
  private:
-  // b_i, drawn from (seed, node).
+  // Returns b_i, drawn from (seed, node).
   std::vector<float> OptimumOf(int64_t node) const;
 
   const QuadraticProblemOptions options_;

@@ -12,7 +12,7 @@ namespace grapevine {
 
 namespace {
 
-constexpr size_t kMostRunKey = 64;  // with a store's prefix, within Store::kMaxKey
+constexpr size_t kMostRunKey = 64;  // within Store::kMaxKey even with a store's prefix
 constexpr size_t kMostQuoted = 200;
 
 absl::Status BadPlace(std::string_view text, std::string_view what) {
@@ -21,7 +21,7 @@ absl::Status BadPlace(std::string_view text, std::string_view what) {
                    "; expected HOST:PORT, dns:NAME:PORT, file:DIR or etcd:HOST:PORT/RUN-KEY"));
 }
 
-// Somebody's address, in full.
+// Parses an address that must name a host and a port.
 absl::StatusOr<HostAddress> Address(std::string_view address, std::string_view text) {
   const absl::StatusOr<HostAddress> parsed = ParseHostAddress(address);
   if (!parsed.ok() || parsed->host.empty() || parsed->port == 0 || IsEverywhere(parsed->host)) {

@@ -17,12 +17,12 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kNamesAnswer{
-    2000};  // that name servers, and all addresses, are given for one
+    2000};  // time for the name servers, or for all addresses, to answer
 constexpr milliseconds kNamesRetry{500};
 
 }  // namespace
 
-// The last answer of the resolver, however late it came; taken once.
+// The resolver's last answer, however late it came. Each answer is taken once.
 struct DnsDiscovery::Resolved {
   Mutex mutex;
   std::optional<absl::StatusOr<std::vector<std::string>>> answer ABSL_GUARDED_BY(mutex);

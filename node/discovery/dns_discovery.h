@@ -1,4 +1,5 @@
-// Rank 0 is at one of the addresses of a name: a headless service, which has one for each pod.
+// DnsDiscovery finds rank 0 at one of the addresses of a name: a headless service, which has one
+// address for each pod.
 #ifndef GRAPEVINE_NODE_DISCOVERY_DNS_DISCOVERY_H_
 #define GRAPEVINE_NODE_DISCOVERY_DNS_DISCOVERY_H_
 
@@ -14,14 +15,14 @@ namespace grapevine {
 
 class DnsDiscovery final : public Discovery {
  public:
-  // All addresses of a name; may take as long as the system's resolver does.
+  // Returns all addresses of a name. May take as long as the system's resolver does.
   using Resolver = std::function<absl::StatusOr<std::vector<std::string>>(const std::string& name)>;
 
-  // `name` has the port of rank 0 at every address.
+  // `name` holds the name to resolve and rank 0's port, which is the same at every address.
   DnsDiscovery(HostAddress name, CoordinatorProbe probe, Resolver resolver);
 
   const std::string& place() const override { return place_; }
-  // The name is all that is needed.
+  // Does nothing: the name is all that the other nodes need.
   absl::Status Announce(const ListeningCoordinator&, Deadline, const Interrupted&) override {
     return absl::OkStatus();
   }
@@ -38,7 +39,7 @@ class DnsDiscovery final : public Discovery {
   const CoordinatorProbe probe_;
   const Resolver resolver_;
   const std::string place_;
-  const std::shared_ptr<Resolved> resolved_;  // also of a call that does not return
+  const std::shared_ptr<Resolved> resolved_;  // shared with a call that may never return
   BoundedCall calls_;
 };
 

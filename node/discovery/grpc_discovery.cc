@@ -65,11 +65,11 @@ struct Call {
   std::unique_ptr<grpc::ClientAsyncResponseReader<HealthCheckResponse>> reader;
 };
 
-// The questions of one ProbeQuestion that are under way, and what they have brought.
+// The calls that are under way for one ProbeQuestion, and their outcomes.
 class Sweep {
  public:
   Sweep() = default;
-  // Ends those that are under way, for which gRPC needs nobody's help.
+  // Ends the calls that are under way; gRPC completes them without another thread's help.
   ~Sweep() {
     for (const std::unique_ptr<Call>& call : calls_) call->context.TryCancel();
     queue_.Shutdown();
@@ -97,7 +97,8 @@ class Sweep {
     call.reader->Finish(&call.response, &call.status, &call);
   }
 
-  // Until one answers as it should, or none does; each has its deadline.
+  // Waits until an address answers as a coordinator, or all calls have failed; each call has its
+  // deadline.
   std::optional<HostAddress> Await() {
     for (size_t answered = 0; answered < calls_.size(); ++answered) {
       void* tag = nullptr;
@@ -146,7 +147,7 @@ class Prober {
   }
 
  private:
-  // Where this node may connect.
+  // Asks at `address`, if this node may connect to it.
   void Ask(const ProbeQuestion& question, const HostAddress& address,
            steady_clock::time_point deadline, Sweep* sweep) const {
     const auto channel_credentials = credentials_.ForChannel(address.host);
@@ -157,7 +158,8 @@ class Prober {
       return sweep->Refuse(address, "not this machine, for which a token or --insecure is needed");
     }
     grpc::ChannelArguments arguments;
-    // A connection of an earlier question that is being torn down would fail this one.
+    // Without a pool of its own, this question could fail on a connection of an earlier one that is
+    // being torn down.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     if (!question.certified_name.empty()) {
       arguments.SetSslTargetNameOverride(question.certified_name);
@@ -181,10 +183,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A rank 0 that is killed and started again waits for that long at most.
+// The longest time that a rank 0 that is killed and started again has to wait.
 constexpr milliseconds kLongestLease{10000};
-// The others go on as soon after rank 0 has died. Whoever is merely late to keep it loses nothing
-// (moving_role.h).
+// The longest time after rank 0's death until the other nodes go on. A holder that is merely late
+// to renew its lease loses nothing (moving_role.h).
 constexpr milliseconds kLongestVacancy{2000};
 constexpr int kMinBackoffMs = 100;
 constexpr int kMaxBackoffMs = 1000;
@@ -230,7 +232,7 @@ class Maker {
   Made operator()(const CoordinatorInEtcd& place) const {
     ASSIGN_OR_RETURN(std::shared_ptr<grpc::ChannelCredentials> credentials,
                      options_.etcd.ForChannel(place.etcd.host));
-    // Not the nodes' pings: etcd ends connections that ping as often.
+    // The channel does not ping as often as those between nodes do: etcd ends such connections.
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kMinBackoffMs);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxBackoffMs);

@@ -1,4 +1,4 @@
-// The discovery that --coordinator names, and the probe that it asks with, over gRPC.
+// Makes the discovery that --coordinator names, and the probe over gRPC with which it asks.
 #ifndef GRAPEVINE_NODE_DISCOVERY_GRPC_DISCOVERY_H_
 #define GRAPEVINE_NODE_DISCOVERY_GRPC_DISCOVERY_H_
 
@@ -13,9 +13,10 @@
 
 namespace grapevine {
 
-// Asks where the credentials allow it; `loopback_only`: nowhere else than on this machine. At most
-// kMostProbes addresses at once.
+// The largest number of addresses that a probe asks at once.
 inline constexpr size_t kMostProbes = 64;
+// Returns a probe that asks only at addresses at which `credentials` allow it; if `loopback_only`,
+// only on this machine.
 CoordinatorProbe GrpcCoordinatorProbe(GrpcCredentials credentials, bool loopback_only);
 
 struct DiscoveryOptions {
@@ -23,17 +24,18 @@ struct DiscoveryOptions {
   GrpcCredentials etcd;         // for etcd
   RunToken token;
   std::chrono::milliseconds peer_timeout{30000};
-  // Rank 0 is looked for on this machine alone.
+  // Whether rank 0 is looked for on this machine only.
   bool loopback_only = false;
-  // Another node may take over rank 0's role.
+  // Whether another node may take over rank 0's role.
   bool role_moves = false;
 };
 
-// Null where rank 0's address is known. Nobody is asked yet; kUsage where the credentials do not
-// allow to ask.
+// Makes the discovery for `place`; null if `place` is rank 0's address. Asks no node yet. Returns
+// kUsage if the credentials do not allow to ask.
 absl::StatusOr<std::shared_ptr<Discovery>> MakeDiscovery(const CoordinatorPlace& place,
                                                          const DiscoveryOptions& options);
-// Of a run whose launcher says where rank 0 is: only its role is kept in this folder.
+// Makes the discovery of a run whose launcher tells the nodes where rank 0 is: only rank 0's role
+// is kept in `folder`.
 std::shared_ptr<Discovery> KeepRoleIn(const std::string& folder, const DiscoveryOptions& options);
 
 }  // namespace grapevine

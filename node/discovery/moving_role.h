@@ -1,9 +1,11 @@
-// Rank 0's role in a run where it may move to another node: who has it, as a store says.
+// MovingRole is rank 0's role in a run in which it may move to another node. A store says which
+// node has the role.
 //
-// Whoever has the role holds it by a lease (role_lease.h), and says in the store where it is. Once
-// that has lapsed, one of those who have lost their coordinator takes the role; of several, the
-// store lets one. A node that has it and loses sight of the store takes it again if nobody else has
-// had it meanwhile; else the node is no longer wanted, and is told so.
+// The node that has the role holds it by a lease (role_lease.h), and announces its address in the
+// store. Once the lease has lapsed, one of the nodes that have lost their coordinator takes the
+// role; of several nodes, the store lets one. A node that has the role and loses sight of the store
+// takes it again if no other node has had it meanwhile; otherwise the node is no longer wanted, and
+// is told so.
 #ifndef GRAPEVINE_NODE_DISCOVERY_MOVING_ROLE_H_
 #define GRAPEVINE_NODE_DISCOVERY_MOVING_ROLE_H_
 
@@ -23,26 +25,27 @@ namespace grapevine {
 class MovingRole {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
-  // An error to give up waiting with.
+  // Returns the error with which to give up waiting; OK to go on.
   using Interrupted = std::function<absl::Status()>;
 
   // A node that has lost its coordinator.
   struct Candidate {
     std::string run_id;
     Rank rank = 0;
-    HostAddress advertised;  // where it can be reached
-    Rank lost = 0;           // who had the role
-    // Nobody listens where its process was. On this machine that is certain, and its lease need not
-    // lapse; between machines a firewall may say the same of a process that lives.
+    HostAddress advertised;  // the address at which the candidate can be reached
+    Rank lost = 0;           // the rank that had the role
+    // Whether nothing listens at the address of the process that had the role. On one machine that
+    // is certain proof that the process is gone, and its lease need not lapse first. Between
+    // machines, a firewall may look like that although the process lives.
     bool gone = false;
-    // How long others have the precedence.
+    // The time for which other candidates have precedence.
     std::chrono::milliseconds delay{0};
   };
   struct Holder {
     Rank rank = 0;
-    bool own = false;  // the candidate has taken it
+    bool own = false;  // whether the candidate itself has taken the role
   };
-  // The run has ended so: OK, or its verdict with its Failure.
+  // How the run has ended: OK, or the run's verdict with its Failure.
   struct Over {
     absl::Status how;
   };
@@ -50,13 +53,15 @@ class MovingRole {
 
   virtual ~MovingRole() = default;
 
-  // Waits until somebody has the role who had not before, or the run is over; takes it if nobody
-  // has it. Unavailable says who still has it by `deadline`, or that the store is away.
+  // Waits until a node has the role that did not have it before, or until the run is over. Takes
+  // the role for `candidate` if no node has it. Returns Unavailable if the role is still taken at
+  // `deadline`, or if the store does not answer.
   virtual absl::StatusOr<Settled> Settle(const Candidate& candidate, Deadline deadline,
                                          const Interrupted& interrupted) = 0;
-  // The node that has the role: the run has ended so. Within a moment, or not at all.
+  // Writes into the store how the run has ended, within a moment or not at all. Called by the node
+  // that has the role.
   virtual void EndRun(const std::string& run_id, const absl::Status& how) = 0;
-  // How long a role that nobody keeps stays taken, at most.
+  // Returns the longest time for which a role that no node keeps stays taken.
   virtual std::chrono::milliseconds LongestVacancy() const = 0;
 };
 

@@ -1,9 +1,9 @@
-// The right to act for a run, of whoever has rank 0's role by a lease in a store
-// (node/store/store.h, HeldKey): to agree upon who is in it, and to write its files.
+// RoleLease is the right to act for a run: to agree upon its members, and to write its files. The
+// node that has rank 0's role holds this right by a lease in a store (node/store/store.h, HeldKey).
 //
 // A lease that has not been renewed for its time to live has lapsed: another node may have the role
-// by now. Whoever held it decides and writes nothing until the store has given it back, which it
-// does only if nobody else has had the role meanwhile.
+// by now. The node that held the lease decides and writes nothing until the store has given the
+// lease back, which the store does only if no other node has had the role meanwhile.
 #ifndef GRAPEVINE_NODE_DISCOVERY_ROLE_LEASE_H_
 #define GRAPEVINE_NODE_DISCOVERY_ROLE_LEASE_H_
 
@@ -19,14 +19,15 @@ class RoleLease {
  public:
   virtual ~RoleLease() = default;
 
-  // OK while this process has the role at this moment. Else kPeerLost: which store no longer says
-  // so, since when, and why. Never waits.
+  // Returns OK if this process has the role at this moment. Otherwise returns kPeerLost, which says
+  // which store no longer confirms the role, since when, and why. Never waits.
   virtual absl::Status Check() = 0;
-  // Waits until Check is OK. Its error at once if another has the role or this process has given it
-  // up, and at `deadline`.
+  // Waits until Check returns OK. Returns the error of Check at `deadline`, or at once if another
+  // node has the role or this process has given it up.
   virtual absl::Status Await(std::chrono::steady_clock::time_point deadline) = 0;
-  // From now on: another has taken the role, or had it meanwhile. From a thread of its own, which
-  // must not call this; never once another call has returned. Null: nobody is told.
+  // Sets the function to call when another node has taken the role, or has had it meanwhile; null
+  // for none. `told` is called on a thread of its own and must not call this object. Once another
+  // OnSuperseded has returned, the function set before is not called any more.
   virtual void OnSuperseded(std::function<void(const absl::Status& why)> told) = 0;
 };
 

@@ -29,7 +29,7 @@ constexpr size_t kMostRunId = 64;
 constexpr size_t kMostHost = 255;
 constexpr int64_t kLatestSince = 253402300799;  // the end of the year 9999
 
-// Unambiguous, whatever the addresses are.
+// Returns the text that the proof covers, unambiguous whatever the addresses are.
 std::string Claim(const discovery::Announcement& announcement) {
   std::string claim = absl::StrCat("coordinator ", announcement.run_id().size(), ":",
                                    announcement.run_id(), " ", announcement.since());
@@ -103,7 +103,7 @@ std::vector<HostAddress> AnnouncedAddresses(const HostAddress& advertised,
   std::vector<HostAddress> addresses;
   for (const std::string& name : own_names) {
     const HostAddress address{name, advertised.port};
-    const bool scoped = name.find('%') != std::string::npos;  // means something on this link alone
+    const bool scoped = name.find('%') != std::string::npos;  // meaningful on this link only
     const absl::StatusOr<HostAddress> parsed = ParseHostAddress(FormatHostAddress(address));
     if (scoped || IsLoopback(name) || !parsed.ok() || !CanBeDialled(*parsed)) continue;
     if (addresses.size() < CoordinatorAnnouncement::kMostAddresses) addresses.push_back(address);
@@ -128,13 +128,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kAnswer{2000};  // that a store, or rank 0, is given for one
-constexpr milliseconds kSlice{1000};   // of a wait, between two looks whether to go on with it
+constexpr milliseconds kAnswer{2000};  // time for a store, or for rank 0, to answer
+constexpr milliseconds kSlice{1000};   // longest part of a wait between two checks whether to go on
 constexpr milliseconds kRetry{250};
 constexpr milliseconds kPrecedence{20};  // between two looks at a role that others may take first
 constexpr size_t kMostMessage = 4000;
 
-// Not 0, and nobody else's.
+// Returns a random number that is not 0 and that no other holder has.
 uint64_t NewTenure() {
   std::random_device random;
   return (uint64_t{random()} << 32 | random()) | 1;
@@ -186,7 +186,8 @@ absl::StatusOr<HeldKey::Taken> StoreDiscovery::Take(const CoordinatorAnnouncemen
   ASSIGN_OR_RETURN(HeldKey::Taken taken,
                    HeldKey::Take(store_, std::move(holding), deadline, interrupted));
   if (taken.holder) return taken;
-  // Before it acts, so that whoever had the role before learns of it.
+  // KEY-last is written before this node acts, so that a node that had the role before learns of
+  // it.
   RETURN_IF_ERROR(store_->Put(LastKey(), words, 0, Soon(deadline, kAnswer)).status());
   MutexLock lock(mutex_);
   known_ = announcement.tenure;
@@ -284,7 +285,7 @@ absl::StatusOr<FoundCoordinator> StoreDiscovery::Find(Deadline deadline,
     if (over || !absl::IsUnavailable(found.status())) {
       return RankZeroNotFound(place_, steady_clock::now() - begin, found.status());
     }
-    // Ends when rank 0 says something new; what it said before is asked again soon.
+    // The wait ends when rank 0 announces something new. A known announcement is asked again soon.
     const absl::Status waited =
         store_->AwaitChange(options_.key, seen, Soon(deadline, seen == 0 ? kSlice : kRetry))
             .status();
@@ -296,7 +297,7 @@ std::string StoreDiscovery::EndKey() const { return absl::StrCat(options_.key, "
 std::string StoreDiscovery::LastKey() const { return absl::StrCat(options_.key, "-last"); }
 
 std::chrono::milliseconds StoreDiscovery::LongestVacancy() const {
-  constexpr milliseconds kLeeway{5000};  // of a store that lets a lease live a little longer
+  constexpr milliseconds kLeeway{5000};  // for a store that lets a lease live a little longer
   return options_.time_to_live + kLeeway;
 }
 
@@ -412,7 +413,7 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
     RETURN_IF_ERROR(interrupted());
     absl::StatusOr<Seen> seen = LookForHolder(candidate, deadline);
     if (seen.ok() && seen->settled) return *std::move(seen->settled);
-    // Should its holder live all the same, it takes the role again, or hears who has.
+    // A holder that lives all the same takes the role again, or hears that another node has it.
     if (seen.ok() && seen->abandoned != 0 &&
         store_->Revoke(seen->abandoned, Soon(deadline, kAnswer)).ok()) {
       seen->revision = 0;
@@ -466,10 +467,10 @@ void StoreDiscovery::TakeAgain(const CoordinatorAnnouncement& own) {
       std::this_thread::sleep_for(kRetry);
       continue;
     }
-    // The holder is this process's own entry, which has yet to lapse, or another's that is about to
-    // say in KEY-last that it has the role.
+    // The holder is this process's own entry, which has yet to lapse, or another process that is
+    // about to say in KEY-last that it has the role.
     if (taken->holder) continue;
-    std::unique_ptr<HeldKey> before;  // its own thread has ended, or is about to
+    std::unique_ptr<HeldKey> before;  // a key whose own thread has ended, or is about to
     MutexLock lock(mutex_);
     if (!announced_) return;
     before = std::exchange(held_, std::move(taken->held));
@@ -482,7 +483,8 @@ void StoreDiscovery::TakeAgain(const CoordinatorAnnouncement& own) {
 
 absl::StatusOr<HeldKey::Taken> StoreDiscovery::TakeOnceMore(const CoordinatorAnnouncement& own,
                                                             const Interrupted& given_up) {
-  RETURN_IF_ERROR(CheckWasLast(own));  // first, since nobody is to see it have the key else
+  // Checked first, so that no node sees this one have the key although another was last.
+  RETURN_IF_ERROR(CheckWasLast(own));
   ASSIGN_OR_RETURN(
       HeldKey::Taken taken,
       HeldKey::Take(store_, Holding(own), steady_clock::now() + LongestVacancy(), given_up));

@@ -1,9 +1,11 @@
-// Rank 0 says in a store where it is, for as long as it lives; the others read it there. Where its
-// role may move, so does whoever has it (moving_role.h). By the lease with which it says so it acts
-// for the run (role_lease.h).
+// StoreDiscovery finds rank 0 through a store: rank 0 announces its address there for as long as it
+// lives, and the other nodes read it. If rank 0's role may move, the node that has the role
+// announces itself (moving_role.h). The lease of the announcement is the lease by which that node
+// acts for the run (role_lease.h).
 //
-// Beside the key that goes with its lease, KEY-last keeps who took the role last: whoever lost
-// sight of the store learns from it that another had the role meanwhile, even if that one is gone.
+// The announcement's key goes with its lease. Another key, KEY-last, keeps which node took the role
+// last. A holder that lost sight of the store learns from it that another node had the role
+// meanwhile, even if that node is gone.
 //
 // Functions are pure, StoreDiscovery is thread-safe.
 #ifndef GRAPEVINE_NODE_DISCOVERY_STORE_DISCOVERY_H_
@@ -34,47 +36,49 @@
 
 namespace grapevine {
 
-// What rank 0 says of itself in a store. Whoever can write there can forge it, but for its proof of
-// the run's token.
+// The announcement of rank 0 in a store. Any process that can write to the store can forge it,
+// except for its proof of the run's token.
 struct CoordinatorAnnouncement {
   static constexpr size_t kMostAddresses = 16;
 
   std::string run_id;
-  std::vector<HostAddress> addresses;  // at any of which rank 0 may be reached
+  std::vector<HostAddress> addresses;  // rank 0 may be reached at any of these
   int64_t since = 0;                   // seconds of Unix time
   Rank rank = 0;                       // of the node that has the role
-  uint64_t tenure = 0;                 // announcement.proto's
+  uint64_t tenure = 0;                 // see announcement.proto
 };
 
 std::string EncodeAnnouncement(const CoordinatorAnnouncement& announcement, const RunToken& token);
 
-// InvalidArgument says what is wrong with it, phrased to follow "what is there ".
+// Decodes an announcement and checks its proof. InvalidArgument says what is wrong with it, phrased
+// to follow "what is there ".
 absl::StatusOr<CoordinatorAnnouncement> DecodeAnnouncement(std::string_view bytes,
                                                            const RunToken& token);
 
-// Where rank 0 may be reached that advertises this: there, or without a host under each of
-// `own_names` (system/machine_names.h), loopback only where there is nothing else.
+// Returns the addresses at which a rank 0 that advertises `advertised` may be reached: `advertised`
+// itself or, if it has no host, its port under each of `own_names` (system/machine_names.h).
+// Includes loopback only if no other address exists.
 std::vector<HostAddress> AnnouncedAddresses(const HostAddress& advertised,
                                             const std::vector<std::string>& own_names);
 
-// "10.0.0.1:41234, node1:41234 (since 2026-11-23 16:20:00 UTC)".
+// Returns "10.0.0.1:41234, node1:41234 (since 2026-11-23 16:20:00 UTC)".
 std::string AnnouncementText(const CoordinatorAnnouncement& announcement);
 
 struct StoreDiscoveryOptions {
   std::string key;
-  // A rank 0 that died is found for as long at most, and keeps the next one out.
+  // The longest time for which a rank 0 that died stays announced and keeps the next one out.
   std::chrono::milliseconds time_to_live{10000};
   RunToken token;
   CoordinatorProbe probe;
   std::vector<std::string> own_names;  // of this machine
-  bool role_moves = false;             // to another node, when its holder is lost
+  bool role_moves = false;  // whether the role moves to another node when its holder is lost
 };
 
-// What a run before has left is never used: it goes with its lease, and until then nobody answers
-// at its addresses by its run's id.
+// StoreDiscovery never uses an announcement that an earlier run has left: the announcement goes
+// with its lease, and until then no node answers at its addresses by the id of its run.
 class StoreDiscovery final : public Discovery, public MovingRole, public RoleLease {
  public:
-  // As Discovery's, MovingRole's and RoleLease's.
+  // Deadline and Interrupted are the types that Discovery and MovingRole define.
   using Deadline = std::chrono::steady_clock::time_point;
   using Interrupted = std::function<absl::Status()>;
 
@@ -100,17 +104,18 @@ class StoreDiscovery final : public Discovery, public MovingRole, public RoleLea
 
  private:
   absl::Status AlreadyThere(const StoredValue& holder) const;
-  // Asks at the addresses that were announced.
+  // Asks for rank 0 at the addresses that were announced.
   absl::StatusOr<FoundCoordinator> Ask(const StoredValue& announced, Deadline deadline) const;
   absl::StatusOr<FoundCoordinator> Look(StoreRevision* seen, Deadline deadline);
-  // What a holder of the key writes, and what is done when it is lost.
+  // Returns the options with which this process holds the key: the words that it writes, and the
+  // function that is called when it loses the key.
   HeldKeyOptions Holding(const CoordinatorAnnouncement& announcement);
   absl::StatusOr<HeldKey::Taken> Take(const CoordinatorAnnouncement& announcement, bool waits,
                                       Deadline deadline, const Interrupted& interrupted);
   struct Seen {
-    std::optional<Settled> settled;  // who has the role by now, or how the run has ended
-    StoreRevision revision = 0;      // of what is there; 0: nobody has it
-    LeaseId abandoned = 0;           // of one that is gone, whose lease has not lapsed
+    std::optional<Settled> settled;  // which node has the role by now, or how the run has ended
+    StoreRevision revision = 0;      // of the value of the key; 0 if no node has the role
+    LeaseId abandoned = 0;           // lease, not lapsed, of a holder that is gone; 0 if none
   };
   struct Loss {
     Deadline at;
@@ -118,17 +123,18 @@ class StoreDiscovery final : public Discovery, public MovingRole, public RoleLea
   };
   absl::StatusOr<Seen> LookForHolder(const Candidate& candidate, Deadline deadline);
   absl::StatusOr<std::optional<Over>> LookForEnd(const std::string& run_id, Deadline deadline);
-  // On a thread of its own: takes the role again when it was lost.
+  // Takes the role again whenever it was lost; runs on a thread of its own.
   void KeepRole();
   void TakeAgain(const CoordinatorAnnouncement& announcement);
-  // AlreadyExists: another has had the role meanwhile.
+  // Tries to take the role again. Returns AlreadyExists if another node has had it meanwhile.
   absl::StatusOr<HeldKey::Taken> TakeOnceMore(const CoordinatorAnnouncement& own,
                                               const Interrupted& given_up);
+  // Returns AlreadyExists unless KEY-last still holds `own`.
   absl::Status CheckWasLast(const CoordinatorAnnouncement& own);
   void Supersede();
-  // Why this process has not the role at this moment.
+  // Returns why this process does not have the role at this moment.
   absl::Status Lapsed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // By which no waiting brings it back.
+  // Whether the role is lost for good, so that no waiting brings it back.
   bool IsGivenUp() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::string EndKey() const;
   std::string LastKey() const;
@@ -139,12 +145,13 @@ class StoreDiscovery final : public Discovery, public MovingRole, public RoleLea
 
   Mutex mutex_;
   Condition changed_;
-  std::unique_ptr<HeldKey> held_ ABSL_GUARDED_BY(mutex_);                     // where the role is
-  std::optional<CoordinatorAnnouncement> announced_ ABSL_GUARDED_BY(mutex_);  // likewise
-  uint64_t known_ ABSL_GUARDED_BY(mutex_) = 0;  // the tenure of the last holder; 0: not known
+  std::unique_ptr<HeldKey> held_ ABSL_GUARDED_BY(mutex_);  // set at the node that has the role
+  // Set at the node that has the role, until Withdraw.
+  std::optional<CoordinatorAnnouncement> announced_ ABSL_GUARDED_BY(mutex_);
+  uint64_t known_ ABSL_GUARDED_BY(mutex_) = 0;  // tenure of the last known holder; 0 if not known
   std::function<void(const absl::Status&)> on_superseded_ ABSL_GUARDED_BY(mutex_);
-  absl::Status superseded_ ABSL_GUARDED_BY(mutex_);   // why; OK: it is not
-  std::optional<Loss> loss_ ABSL_GUARDED_BY(mutex_);  // of the lease; none: it has not lapsed
+  absl::Status superseded_ ABSL_GUARDED_BY(mutex_);   // why another node has the role; else OK
+  std::optional<Loss> loss_ ABSL_GUARDED_BY(mutex_);  // how the lease lapsed; none if it has not
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread keeper_;
 };

@@ -33,7 +33,8 @@ using std::chrono::steady_clock;
 constexpr char kRemedy[] =
     "is it on a disk that all nodes share, mounted, with room, and may this user write there?";
 
-// Of the store as a whole, whatever errno: NotFound is a lease's.
+// Returns the error of a store that fails as a whole: Unavailable, whatever the errno, because
+// NotFound stands for a lease that has ended.
 absl::Status SystemError(int error, std::string_view what, const std::string& path) {
   const absl::Status status =
       absl::ErrnoToStatus(error, absl::StrCat(std::string(what), " ", path));
@@ -44,7 +45,7 @@ absl::Status Broken(const std::string& path) {
   return absl::DataLossError(absl::StrCat(path, " is not of a store; remove it"));
 }
 
-// Of a client of a file server that is told otherwise by that.
+// Returns the error of a file server's client that does not see a file which the server has.
 absl::Status OutOfDate(const std::string& path) {
   return absl::UnavailableError(
       absl::StrCat(path, " is there, and this machine does not see it yet"));
@@ -55,7 +56,7 @@ absl::Status MakeFolder(const std::string& path) {
   return SystemError(errno, "cannot make the folder", path);
 }
 
-// No value if there is no such file.
+// Returns the contents of the file; no value if the file does not exist.
 absl::StatusOr<std::optional<std::string>> Read(const std::string& path) {
   absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (absl::IsNotFound(file.status())) return std::nullopt;
@@ -71,13 +72,14 @@ absl::StatusOr<std::optional<int64_t>> ReadNumber(const std::string& path) {
   return number;
 }
 
-// Gives the file the time that its server has now.
+// Gives the file the current time of its server.
 absl::Status Touch(const std::string& path) {
   if (utimensat(AT_FDCWD, path.c_str(), nullptr, 0) == 0) return absl::OkStatus();
   return SystemError(errno, "cannot touch", path);
 }
 
-// Opened rather than looked up: a client of a file server then asks it anew.
+// Returns the time stamp of the file. Opens the file rather than looking it up: a client of a file
+// server then asks the server anew.
 absl::StatusOr<nanoseconds> TouchedAt(const std::string& path) {
   const UniqueDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info = {};
@@ -87,7 +89,7 @@ absl::StatusOr<nanoseconds> TouchedAt(const std::string& path) {
   return std::chrono::seconds(info.st_mtim.tv_sec) + nanoseconds(info.st_mtim.tv_nsec);
 }
 
-// A client of a file server then asks anew which names there are.
+// Opens the folder, so that a client of a file server asks anew which names exist in it.
 absl::Status OpenFolder(const std::string& path) {
   const UniqueDescriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat info = {};
@@ -103,9 +105,9 @@ absl::Status Remove(const std::string& path) {
 
 }  // namespace
 
-// The files, for a caller that has the lock:
+// The files of the store. All methods but Lock must be called with the lock held. The files are:
 //
-//   revision      the last one that was used
+//   revision      the last revision that was used
 //   clock         touched, to learn the server's time
 //   keys/HEX      mvccpb.KeyValue
 //   leases/ID     the time to live in nanoseconds; touched by KeepAlive
@@ -184,10 +186,10 @@ class FileStore::Folder {
   }
 
  private:
-  // What is there of a key.
+  // The state of a key.
   struct Entry {
     std::optional<StoredValue> value;
-    bool expired = false;  // no value, but a file
+    bool expired = false;  // whether the key has a file although it has no value
   };
 
   absl::StatusOr<Entry> Look(const std::string& key) {
@@ -237,11 +239,12 @@ class FileStore::Folder {
     for (auto& [lease, keys] : written_) keys.erase(key);
   }
 
-  // Any byte may be in a key, few in the name of a file.
+  // Returns the file of a key. The name is in hexadecimal: a key may hold any byte, a file name
+  // only some.
   std::string KeyFile(const std::string& key) const {
     return absl::StrCat(path_, "/keys/", absl::BytesToHexString(key));
   }
-  // None for a file that is not a key's.
+  // Returns the key whose file this is; nullopt if it is not a file of a key.
   std::optional<std::string> KeyOf(const fs::path& path) const {
     const std::string name = path.filename().string();
     if (name.size() % 2 != 0 || !std::ranges::all_of(name, absl::ascii_isxdigit)) {
@@ -253,7 +256,8 @@ class FileStore::Folder {
   }
   std::string LeaseFile(LeaseId lease) const { return absl::StrCat(path_, "/leases/", lease); }
 
-  // Used before what it is for is written: after a crash one is missing, none is used twice.
+  // Returns a new revision. It counts as used before its change is written: after a crash a
+  // revision may be missing, but none is used twice.
   absl::StatusOr<StoreRevision> NextRevision() {
     const std::string path = absl::StrCat(path_, "/revision");
     ASSIGN_OR_RETURN(const std::optional<int64_t> last, ReadNumber(path));
@@ -308,7 +312,7 @@ class FileStore::Folder {
     return absl::OkStatus();
   }
 
-  // What processes that have died were writing aside.
+  // Removes the files that processes were writing aside when they died.
   void RemoveHalfWritten(const char* inner) const {
     std::error_code error;
     for (const fs::directory_entry& entry :
@@ -320,7 +324,8 @@ class FileStore::Folder {
     }
   }
 
-  // Without what is being written aside, or was by a process that has died.
+  // Returns the files of an inner folder, without those written aside by processes that live or
+  // have died.
   absl::StatusOr<std::vector<fs::path>> Files(const char* inner) const {
     std::error_code error;
     std::vector<fs::path> files;
@@ -333,7 +338,8 @@ class FileStore::Folder {
   }
 
   const std::string path_;
-  // By this process, and not since: for KeepAlive.
+  // The keys that this process has written under each lease and not rewritten or deleted since; for
+  // KeepAlive.
   std::map<LeaseId, std::set<std::string>> written_;
 };
 
@@ -352,7 +358,8 @@ absl::StatusOr<Result> FileStore::Locked(StoreDeadline deadline,
     const absl::StatusOr<FileLock> lock = folder->Lock(deadline);
     *result = lock.ok() ? work(*folder) : lock.status();
   };
-  // A lock that is awaited until the deadline says more than that the deadline is over.
+  // The margin lets a wait for the lock fail first, because its error says more than that the
+  // deadline is over.
   constexpr milliseconds kMoment{250};
   if (!calls_.Run(call, deadline + kMoment)) {
     return StoreAway(name_, steady_clock::now() - begin, "its disk does not answer", kRemedy);

@@ -1,23 +1,23 @@
-// A store in a folder that all nodes share: on one machine's disk, or on a file server's (NFS 4 and
-// others with locks and atomic renames).
+// FileStore is a store in a folder that all nodes share: on one machine's disk, or on a file server
+// (NFS 4 and others with locks and atomic renames).
 //
-// Every call takes the folder's lock (system/file.h) and sees all changes before it; each file
-// is written aside, fsynced and renamed, so that a process that dies leaves a whole store and no
-// lock. The rules for leases:
+// Every call takes the folder's lock (system/file.h) and sees all changes before it. Each file is
+// written aside, fsynced and renamed, so that a process that dies leaves a whole store and no lock.
+// The rules for leases:
 //
 // - A lease is a file, and its last KeepAlive is the time stamp of that file, which the file server
-//   sets. It has expired once the time stamp that the server gives to a file touched now is later
-//   than that by more than the time to live. No machine's own clock enters.
-// - A key that was written under a lease exists while the lease's file does and has not expired.
-//   What has expired is removed by whoever comes next.
-// - KeepAlive looks at the keys that this process has written under the lease, too: where another
-//   has taken one, whatever let it, the lease is no longer worth anything.
+//   sets. The lease has expired once the time stamp that the server gives to a file touched now is
+//   later than that by more than the time to live. No machine's own clock enters.
+// - A key that was written under a lease exists while the file of the lease exists and has not
+//   expired. A later call, of any process, removes what has expired.
+// - KeepAlive also looks at the keys that this process has written under the lease. If another
+//   process has taken one of them, for whatever reason, the lease is no longer worth anything.
 //
-// A client of a file server remembers which names are not there. So whoever has the lock opens the
-// folders, upon which such a client asks anew; and a key that comes to be is made by a call that
-// the server itself refuses where there is one.
+// A client of a file server remembers which names do not exist. A process that has the lock
+// therefore opens the folders, which makes such a client ask anew, and makes a new key by a call
+// that the server itself refuses if the key exists.
 //
-// Waiting for a change is looking again, every half a second at last.
+// AwaitChange polls, at last every half second.
 #ifndef GRAPEVINE_NODE_STORE_FILE_STORE_H_
 #define GRAPEVINE_NODE_STORE_FILE_STORE_H_
 
@@ -32,7 +32,7 @@ namespace grapevine {
 
 class FileStore final : public Store {
  public:
-  // The folder is made when it is first needed, in one that exists.
+  // `folder` is made when it is first needed; its parent must exist.
   explicit FileStore(std::string folder);
   ~FileStore() override;
 
@@ -62,7 +62,7 @@ class FileStore final : public Store {
                                 std::function<absl::StatusOr<Result>(Folder&)> work);
 
   const std::string name_;
-  const std::shared_ptr<Folder> folder_;  // also of a call that does not return
+  const std::shared_ptr<Folder> folder_;  // shared with a call that may never return
   BoundedCall calls_;
 };
 

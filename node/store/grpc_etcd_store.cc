@@ -16,7 +16,7 @@ namespace {
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-// A change that comes at the last moment is still read.
+// The time to read a change that comes at the last moment.
 constexpr std::chrono::seconds kAfterChange{1};
 
 constexpr char kRemedy[] = "is etcd running, and is that the address that its clients dial?";
@@ -48,7 +48,7 @@ absl::Status NoLease(const std::string& name) {
 
 }  // namespace
 
-// One request: its deadline, and the words for its failure.
+// One request to etcd: its deadline, and the errors for its failure.
 class EtcdStore::Asking {
  public:
   Asking(const std::string& name, StoreDeadline deadline) : name_(name), deadline_(deadline) {
@@ -57,7 +57,8 @@ class EtcdStore::Asking {
 
   grpc::ClientContext* context() { return &context_; }
   StoreDeadline deadline() const { return deadline_; }
-  // Whether the deadline may have ended it: etcd knows it too, and may be the first to say so.
+  // Whether the deadline may have ended the request. etcd knows the deadline too, and may report it
+  // a little earlier.
   bool Over() const {
     constexpr std::chrono::milliseconds kHeadStart{50};
     return steady_clock::now() + kHeadStart >= deadline_;
@@ -73,7 +74,7 @@ class EtcdStore::Asking {
         return absl::OkStatus();
       case grpc::StatusCode::NOT_FOUND:
         return NoLease(name_);
-      case grpc::StatusCode::UNKNOWN:             // etcd's own deadline for it, which is ours
+      case grpc::StatusCode::UNKNOWN:             // etcd's report of our deadline
       case grpc::StatusCode::RESOURCE_EXHAUSTED:  // "too many requests", or no room, for now
       case grpc::StatusCode::ABORTED:
       case grpc::StatusCode::CANCELLED:
@@ -106,12 +107,12 @@ EtcdStore::EtcdStore(std::shared_ptr<grpc::Channel> channel, std::string address
       leases_(etcdserverpb::Lease::NewStub(channel_)),
       watches_(etcdserverpb::Watch::NewStub(channel_)) {}
 
-// Waits here rather than in the request: what was never sent has certainly not happened, and why
-// there is no connection can be asked.
+// Waits for the connection, rather than letting the request wait: a request that was never sent has
+// certainly not happened, and the reason for the missing connection can be asked for.
 absl::Status EtcdStore::Connect(const Asking& asking) {
   if (channel_->WaitForConnected(OnSystemClock(asking.deadline()))) return absl::OkStatus();
   constexpr std::chrono::milliseconds kMoment{50};
-  grpc::ClientContext context;  // fails at once, with the reason, where a connection has failed
+  grpc::ClientContext context;  // the call fails at once, with the reason, if connecting has failed
   context.set_deadline(system_clock::now() + kMoment);
   etcdserverpb::RangeRequest request;
   request.set_key("?");
@@ -208,7 +209,7 @@ absl::Status EtcdStore::KeepAlive(LeaseId lease, StoreDeadline deadline) {
   const bool answered = stream->Write(request) && stream->Read(&response);
   if (answered) asking.context()->TryCancel();
   const grpc::Status status = stream->Finish();
-  // Only etcd's word that it knows no such lease is one about the lease.
+  // Without an answer, only NOT_FOUND says that the lease has ended.
   if (!answered && status.error_code() == grpc::StatusCode::NOT_FOUND) return NoLease(name_);
   if (!answered) return asking.Away(status.ok() ? "no answer" : status.error_message());
   return response.ttl() > 0 ? absl::OkStatus() : NoLease(name_);
@@ -237,7 +238,8 @@ absl::StatusOr<std::optional<StoredValue>> EtcdStore::AwaitChange(std::string_vi
   request.mutable_create_request()->set_key(std::string(key));
   request.mutable_create_request()->set_start_revision(now.header().revision() + 1);
   etcdserverpb::WatchResponse response;
-  // That the watch has begun is no change; what comes next is one, or ends it.
+  // The first response only says that the watch has begun. The next one is a change, or ends the
+  // watch.
   const bool begun = stream->Write(request) && stream->Read(&response) && response.created();
   const bool changed = begun && stream->Read(&response);
   if (changed) asking.context()->TryCancel();

@@ -1,8 +1,8 @@
-// A store in etcd, through its v3 API over gRPC.
+// EtcdStore is a store in etcd, reached through its v3 API over gRPC.
 //
 // A change goes through etcd's consensus; a Get sees all changes that were acknowledged before it
-// (linearizable). Times to live are whole seconds, rounded up, and no shorter than etcd allows (2
-// s as it comes).
+// (linearizable). Times to live are whole seconds, rounded up, and no shorter than etcd allows (2 s
+// by default).
 #ifndef GRAPEVINE_NODE_STORE_GRPC_ETCD_STORE_H_
 #define GRAPEVINE_NODE_STORE_GRPC_ETCD_STORE_H_
 
@@ -18,8 +18,8 @@ namespace grapevine {
 
 class EtcdStore final : public Store {
  public:
-  // `address` is the channel's, for messages. The channel need not be connected yet: a call waits
-  // for that until its deadline.
+  // `address` is the address of the channel, for messages. The channel need not be connected yet: a
+  // call waits for the connection until its deadline.
   EtcdStore(std::shared_ptr<grpc::Channel> channel, std::string address);
 
   const std::string& name() const override { return name_; }

@@ -45,13 +45,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kAnswer{2000};  // that a store is given for one
-constexpr milliseconds kSlice{1000};   // of a wait, between two looks whether to go on with it
+constexpr milliseconds kAnswer{2000};  // time for a store to answer one call
+constexpr milliseconds kSlice{1000};   // longest part of a wait between two calls of `interrupted`
 constexpr milliseconds kRetry{200};
 constexpr milliseconds kFarewell{1000};
-// A store may let a dead holder's lease live a little longer.
+// The time that a store may let a dead holder's lease live beyond its time to live.
 constexpr milliseconds kGrace{3000};
-// Chances in each time to live.
+// Attempts to renew a lease in each time to live.
 constexpr int kBeats = 3;
 
 }  // namespace
@@ -93,7 +93,8 @@ absl::StatusOr<std::unique_ptr<HeldKey>> HeldKey::TryTake(const std::shared_ptr<
   if (fence.ok() && *fence) {
     return std::unique_ptr<HeldKey>(new HeldKey(store, options, lease, **fence, asked));
   }
-  // A swap whose answer was lost may have happened: it goes with the lease, now or by itself.
+  // A swap whose answer was lost may have happened. The key goes with the lease, which is revoked
+  // here or ends by itself.
   (void)store->Revoke(lease, steady_clock::now() + kFarewell);
   RETURN_IF_ERROR(fence.status());
   return nullptr;
@@ -125,9 +126,9 @@ bool HeldKey::Pause(milliseconds time) {
   return !ending_;
 }
 
-// It counts as lost no later than it is: a time to live after the last question that was answered,
-// and no earlier than the store says so: one that is busy, or whose disk is full, may answer the
-// next question.
+// The lease counts as lost a time to live after the last request that the store answered, so never
+// later than it is lost; or when the store says so. A store that is busy, or whose disk is full,
+// may still answer the next request.
 void HeldKey::Keep(StoreDeadline granted) {
   const milliseconds beat = options_.time_to_live / kBeats;
   StoreDeadline held_until = granted + options_.time_to_live;

@@ -98,7 +98,7 @@ CreditDesk::Due CreditDesk::Landed(Rank from, const ChunkHeader& chunk) {
   meter_.Landed(from, chunk.tag, chunk.size, chunk.last(), now_());
   if (chunk.last()) {
     order_.Close(from, chunk.tag);
-    // From a peer that sent it without a credit.
+    // The credit is still held if the peer sent the message without one.
     held_.erase({from, chunk.tag});
   } else {
     order_.Lacks(from, chunk.tag, chunk.total - chunk.offset - chunk.size);

@@ -1,8 +1,8 @@
-// Holds the credits of a node's posts in turn (Credit::kInTurn), for all its peers, until they are
-// due, and measures when that is.
+// CreditDesk holds the credits of a node's posts in turn (Credit::kInTurn), for all its peers,
+// until they are due; ArrivalMeter measures when that is.
 //
-// Links report what they post and what lands; the desk returns the credits that are due, as calls
-// to be made once the caller holds no lock, since they concern other links.
+// Links report to the desk what they post and what lands. The desk returns the credits that are due
+// as calls, which the caller must make without holding a lock, because they concern other links.
 #ifndef GRAPEVINE_NODE_TRANSPORT_CREDIT_DESK_H_
 #define GRAPEVINE_NODE_TRANSPORT_CREDIT_DESK_H_
 
@@ -22,31 +22,35 @@
 
 namespace grapevine {
 
-// The rate at which messages arrive, and the time from a credit to its message: what a node can
-// observe of its network.
+// ArrivalMeter measures what a node can observe of its network: the rate at which messages arrive,
+// and the time from a credit to its message.
 //
-// A message in turn arrives in several chunks. Everything that arrives between the first and the
-// last of them gives the node's receive rate; and the first arrives a round trip after its credit
-// went out if its sender was waiting for that, otherwise later. So the shortest such time is the
-// round trip, and an overestimate corrects itself as soon as a sender waits.
+// A message in turn arrives in several chunks. All bytes that arrive between its first and its last
+// chunk, over that time, are the node's receive rate. The first chunk arrives a round trip after
+// the credit went out if the sender was waiting for the credit, and later otherwise. So the
+// shortest such time is the round trip, and an overestimate corrects itself as soon as a sender
+// waits.
 //
-// Thread-compatible. Time is passed in.
+// Thread-compatible. The caller passes the time in.
 class ArrivalMeter {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // The credit of a message went out.
+  // Records that the credit of a message went out.
   void Announced(Rank from, Tag tag, Time now);
-  // A chunk of a message has arrived; messages that were not announced count only towards the rate.
+  // Records that a chunk of a message has arrived. Messages that were not announced count only
+  // towards the rate.
   void Landed(Rank from, Tag tag, int64_t bytes, bool last, Time now);
-  // A message will not come; nothing more comes from this peer.
+  // Forgets a message that will not come.
   void Forget(Rank from, Tag tag);
+  // Forgets all messages of a peer from which nothing more comes.
   void Forget(Rank from);
 
-  // The bytes that arrive while a credit travels to a peer, half a round trip, and a message of
-  // `from` arrives: at the slowest rate of the last few of `from`, since one that was read late out
-  // of a buffer looks fast. For a peer that has sent nothing, with the shortest round trip and the
-  // slowest rate of all; 0 before anything was measured.
+  // Returns the number of bytes that arrive while a credit travels to `to`, which takes half a
+  // round trip, and a message of `from` arrives. Uses the slowest of the last kRates rates of
+  // `from`, since a message that was read late out of a buffer looks fast. For a peer that has sent
+  // nothing, uses the shortest round trip and the slowest rate of all peers. Returns 0 before
+  // anything was measured.
   double BytesWhileACreditTravels(Rank to, Rank from) const;
 
   static constexpr size_t kRates = 4;
@@ -57,13 +61,13 @@ class ArrivalMeter {
     std::optional<Time> first;  // when the first chunk arrived
     int64_t first_bytes = 0;
     int64_t bytes = 0;         // so far
-    int64_t all_at_first = 0;  // all_ then
+    int64_t all_at_first = 0;  // value of all_ when the first chunk had arrived
   };
   void Measure(Rank from, const Arrival& arrival, Time now);
   double SlowestRate(Rank from) const;
 
   std::map<std::pair<Rank, Tag>, Arrival> arrivals_;
-  int64_t all_ = 0;                           // bytes of all messages
+  int64_t all_ = 0;                           // bytes of all messages that have arrived
   std::map<Rank, std::deque<double>> rates_;  // bytes per second, never empty
   std::map<Rank, double> round_trips_;        // seconds
 };
@@ -79,19 +83,21 @@ class CreditDesk {
                           [] { return std::chrono::steady_clock::now(); })
       : now_(std::move(now)) {}
 
-  // A message of so many bytes for `round` is posted in turn.
+  // Holds the credit of a message of `bytes` bytes that is posted in turn for `round`.
   [[nodiscard]] Due Post(Rank from, Tag tag, Round round, int64_t bytes, Announce announce);
-  // The credit of such a message goes out.
+  // Records that the credit of a message posted in turn goes out.
   void Announced(Rank from, Tag tag);
-  // The post of such a message is withdrawn: forgets it, unless its credit has gone out (nullopt).
+  // Forgets a message posted in turn whose post is withdrawn. Returns nullopt, and keeps the
+  // message, if its credit has gone out.
   [[nodiscard]] std::optional<Due> Withdraw(Rank from, Tag tag);
-  // Such a message will not come.
+  // Forgets a message posted in turn that will not come.
   [[nodiscard]] Due Lost(Rank from, Tag tag);
-  // A chunk of any message is in its buffer.
+  // Records that a chunk of any message, posted in turn or not, is in its buffer.
   [[nodiscard]] Due Landed(Rank from, const ChunkHeader& chunk);
-  // Nothing more comes from this peer.
+  // Forgets all messages of a peer from which nothing more comes.
   [[nodiscard]] Due Lost(Rank from);
-  // Its connection has been made again: what is measured of the messages under way is void.
+  // Discards the measurements of messages under way from `from`, whose connection has been made
+  // again.
   void Resumed(Rank from);
 
  private:

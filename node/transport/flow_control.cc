@@ -14,13 +14,13 @@ namespace grapevine {
 
 namespace {
 
-// The pieces of a message in turn; the smallest is three packets. Whole cache lines, so that every
-// piece is copied as fast as the first.
+// Number of pieces of a message in turn. The smallest piece is three packets; pieces are whole
+// cache lines, so that every piece is copied as fast as the first.
 constexpr int64_t kShares = 16;
 constexpr int64_t kSmallestShare = 4096;
 constexpr int64_t kCacheLine = 64;
 
-// Whether a notice is the offer of a message.
+// Returns a predicate: whether a notice is the offer of the message with `tag`.
 auto Offers(Tag tag) {
   return [tag](const Notice& notice) {
     const auto* offer = std::get_if<Offer>(&notice);
@@ -28,7 +28,8 @@ auto Offers(Tag tag) {
   };
 }
 
-// All of a message has left: from now on its receipt keeps its bytes, should they leave again.
+// Lets the receipt of a message that has left as a whole keep its bytes, which may have to leave
+// again.
 void Keep(Outgoing* message) {
   if (message->receipt != nullptr) message->bytes.owner = message->receipt;
   message->written = nullptr;
@@ -43,7 +44,7 @@ absl::Status DeclinedAGrant(Tag tag) {
       absl::StrCat("declined ", Describe(tag), ", which it had granted"));
 }
 
-// Numbers begin at 1, and end with those that were heard.
+// Whether the receiver has heard the offer and has not ended it. Offer numbers begin at 1.
 bool IsOpen(const ResumePoint& point, uint64_t offer) {
   return offer > 0 && offer <= point.offers &&
          std::ranges::find(point.open_offers, offer) != point.open_offers.end();
@@ -110,7 +111,7 @@ absl::Status SendQueue::Decline(Tag tag) {
 }
 
 absl::Status SendQueue::Withdraw(Tag tag) {
-  if (credits_.erase(tag) == 0) return absl::OkStatus();  // its message is on the way
+  if (credits_.erase(tag) == 0) return absl::OkStatus();  // the message is on the way
   const auto untold = std::ranges::count_if(
       notices_, [](const Notice& notice) { return std::holds_alternative<Withdrawn>(notice); });
   if (untold >= Transport::kMaxQueued) {
@@ -201,7 +202,7 @@ absl::Status SendQueue::CheckOffers(const ResumePoint& point) const {
                                                  " offers are open, of which ", open, " are"));
 }
 
-// The last connection's credits are void: the receiver announces them anew.
+// Voids the credits of the last connection, which the receiver announces anew.
 void SendQueue::TakeBack(const ResumePoint& point) {
   std::deque<Message> unfinished = std::exchange(unacknowledged_, {});
   for (Message& message : std::exchange(ready_, {})) unfinished.push_back(std::move(message));
@@ -218,7 +219,7 @@ void SendQueue::TakeBack(const ResumePoint& point) {
   }
 }
 
-// First those that were lost on their way, in their order.
+// Queues the offers anew, first those that were lost on their way, in their order.
 void SendQueue::OfferAgain(const ResumePoint& point) {
   std::map<uint64_t, Notice> lost;
   std::deque<Notice> unsaid = std::exchange(notices_, {});
@@ -233,7 +234,7 @@ void SendQueue::OfferAgain(const ResumePoint& point) {
       EndDeclined(message.memory);
       waiting_.erase(tag);
     } else if (message.offer == 0 && std::ranges::none_of(unsaid, Offers(tag))) {
-      unsaid.push_back(offer);  // its credit came first, and is void
+      unsaid.push_back(offer);  // the credit had come before the offer was sent, and is void
     }
   }
   for (const auto& [number, offer] : lost) notices_.push_back(offer);
@@ -287,7 +288,7 @@ void SendQueue::Clear() {
 
 namespace {
 
-// The likely mistake is a peer a round ahead or behind: name what is open.
+// Names what is open, because the likely mistake is a peer that is a round ahead or behind.
 std::string NameFirst(const std::vector<Tag>& open) {
   if (open.empty()) return "nothing is posted for it";
   return absl::StrCat(open.size(), " posted for it, first ", Describe(open.front()));
@@ -321,7 +322,7 @@ absl::StatusOr<bool> ReceiveLedger::Take(const Offer& offer, size_t unheard) {
         absl::StrCat("offered ", Describe(offer.tag), ", of which it has sent a part"));
   }
   if (post != open_.end()) {
-    post->second.offer = ++offers_heard_;  // the credit met the offer on its way
+    post->second.offer = ++offers_heard_;  // the credit and the offer have crossed on the way
     return false;
   }
   if (offers_.size() + unheard >= Transport::kMaxQueued) {

@@ -89,7 +89,7 @@ absl::Status MemoryHub::Post(Rank to, Rank from, Tag tag, Incoming buffer) {
   RETURN_IF_ERROR(EdgeBetween(to, from).broken);
   Edge& edge = EdgeBetween(from, to);
   RETURN_IF_ERROR(edge.ledger.Post(tag, std::move(buffer)));
-  // Grants every credit at once: here credits need not travel, and messages share no link.
+  // Every credit is granted at once: in memory, credits do not travel and messages share no link.
   RETURN_IF_ERROR(edge.queue.Grant(tag, Credit::kAtOnce));
   Schedule(from, to);
   return absl::OkStatus();
@@ -156,7 +156,7 @@ absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
   {
     MutexLock lock(mutex_);
     const absl::StatusOr<bool> whole = EdgeBetween(from, to).ledger.Landed(piece.header, 0);
-    if (!whole.ok()) return absl::OkStatus();  // one of the two left meanwhile
+    if (!whole.ok()) return absl::OkStatus();  // the sender or the receiver has left meanwhile
     TransportCounters& sender = endpoints_[from].counters;
     TransportCounters& receiver = endpoints_[to].counters;
     sender.bytes_sent += piece.header.size;
@@ -165,7 +165,7 @@ absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
     ++receiver.messages_received;
     gate = endpoints_[to].gate;
   }
-  *landing = {};  // before the sink hears of it
+  *landing = {};  // released before the sink hears of the message
   gate->Received({.from = from,
                   .tag = piece.header.tag,
                   .bytes = piece.header.total,
@@ -177,7 +177,7 @@ absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
 void MemoryHub::Acknowledge(Rank from, Rank to) {
   MutexLock lock(mutex_);
   Edge& edge = EdgeBetween(from, to);
-  if (!edge.broken.ok()) return;  // one of the two left meanwhile
+  if (!edge.broken.ok()) return;  // the sender or the receiver has left meanwhile
   const absl::Status status = edge.queue.Acknowledge(++edge.received);
   CHECK(status.ok()) << status;
 }
@@ -210,7 +210,7 @@ void MemoryHub::GiveUp(Rank rank, Rank peer, const absl::Status& why) {
   BreakFor(rank, peer, why);
   if (const auto& gate = endpoints_[rank].gate) gate->GiveUp(peer);
   Edge& in = EdgeBetween(peer, rank);
-  // The deadline bounds a lost notification.
+  // The deadline bounds the wait if a notification is lost.
   while (in.landings > 0) {
     in.landed.WaitUntil(mutex_, std::chrono::steady_clock::now() + std::chrono::seconds(1));
   }

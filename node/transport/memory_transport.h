@@ -1,11 +1,10 @@
-// The transport between runner threads of one process.
+// MemoryTransport moves messages between the runner threads of one process.
 //
 // One hub joins n endpoints. Each endpoint copies what it receives on a thread of its own, straight
 // from the sender's memory into the posted buffer, under the same credits and checks as the gRPC
 // transport.
 //
-// Thread-safe. An endpoint keeps the hub alive; its sink must live until
-// Shutdown has returned.
+// Thread-safe. An endpoint keeps the hub alive; its sink must live until Shutdown has returned.
 #ifndef GRAPEVINE_NODE_TRANSPORT_MEMORY_TRANSPORT_H_
 #define GRAPEVINE_NODE_TRANSPORT_MEMORY_TRANSPORT_H_
 
@@ -34,19 +33,19 @@ class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
   friend class MemoryTransport;
 
   struct Endpoint {
-    std::shared_ptr<SinkGate> gate;  // null before it is attached
-    std::deque<Rank> inbox;          // senders with a piece that may move
+    std::shared_ptr<SinkGate> gate;  // null until the endpoint is attached
+    std::deque<Rank> inbox;          // senders that have a piece ready to move
     Condition wake;
     TransportCounters counters;
     bool left = false;
   };
-  // What goes from one rank to another.
+  // The traffic from one rank to another.
   struct Edge {
     SendQueue queue{std::numeric_limits<int64_t>::max()};
     ReceiveLedger ledger;
     absl::Status broken;     // why the sender lost the receiver
     bool scheduled = false;  // the sender is in the receiver's inbox
-    uint64_t received = 0;   // messages, by the receiver
+    uint64_t received = 0;   // messages that the receiver has received
     int landings = 0;        // pieces that are being copied
     Condition landed;
   };
@@ -55,26 +54,26 @@ class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
   void Attach(Rank rank, std::shared_ptr<SinkGate> gate);
   // Ends Deliver, after the current piece.
   void Stop(Rank rank);
-  // After Stop.
+  // Takes `rank` out of the run. Must be called after Stop.
   void Leave(Rank rank);
   absl::Status Send(Rank from, Rank to, Tag tag, Outgoing message);
   absl::Status Post(Rank to, Rank from, Tag tag, Incoming buffer);
   absl::Status Decline(Rank to, Rank from, Tag tag);
   absl::Status Withdraw(Rank to, Rank from, Tag tag);
-  // `rank` has nothing to do with `peer` any more.
+  // Ends all traffic between `rank` and `peer`, for `rank`; see Transport::GiveUp.
   void GiveUp(Rank rank, Rank peer, const absl::Status& why);
   void EndLanding(Rank from, Rank to);
-  // More of a message from one to the other may be ready.
+  // Tells the receiver that more of a message on the edge may be ready.
   void Wake(Rank from, Rank to);
-  // Delivers to `rank` until it leaves.
+  // Delivers messages to `rank` until it is stopped.
   void Deliver(Rank rank);
   TransportCounters counters(Rank rank);
 
   Edge& EdgeBetween(Rank from, Rank to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Schedule(Rank from, Rank to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What the sender has to say beside messages reaches a receiver that is attached.
+  // Passes the sender's notices on to the receiver, if the receiver is attached.
   void Relay(Rank from, Rank to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits for a piece for `rank`; nullopt when it left.
+  // Waits for a piece for `rank`; returns nullopt once `rank` is stopped.
   std::optional<std::pair<Rank, Piece>> NextPiece(Rank rank);
   absl::Status Move(Rank from, Rank to, const Piece& piece);
   void Acknowledge(Rank from, Rank to);
@@ -89,7 +88,7 @@ class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
 
 class MemoryTransport : public Transport {
  public:
-  // The endpoint of `rank`, at most once for each of the hub's ranks.
+  // Makes the endpoint of `rank`. A hub must have at most one endpoint for each rank.
   MemoryTransport(std::shared_ptr<MemoryHub> hub, Rank rank, TransportSink* sink);
   ~MemoryTransport() override { Shutdown(); }
 

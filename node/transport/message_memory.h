@@ -1,5 +1,7 @@
-// A message at either end of a transport, which may still be moving to or from a device while it is
-// in flight: its memory, how much of it is ready, and its chunks. Plain values, except Watermark.
+// A message at either end of a transport: its memory, the part of it that is ready, and its chunks.
+// A message may still be moving to or from a device while it is in flight.
+//
+// Plain values, except Watermark and Receipt.
 #ifndef GRAPEVINE_NODE_TRANSPORT_MESSAGE_MEMORY_H_
 #define GRAPEVINE_NODE_TRANSPORT_MESSAGE_MEMORY_H_
 
@@ -20,14 +22,15 @@
 
 namespace grapevine {
 
-// How much of a message is ready, while the rest is still being written. Thread-safe.
+// A watermark says how much of a message is ready while the rest is still being written.
+// Thread-safe.
 class Watermark {
  public:
-  // The bytes below it may be read and do not change.
+  // Returns the number of bytes that may be read and no longer change.
   int64_t level() const { return level_.load(std::memory_order_acquire); }
   // Raises the level, which never falls, and then calls all listeners on this thread.
   void Raise(int64_t level);
-  // `risen` is called after every rise from now on, and must not block.
+  // Calls `risen` after every rise from now on; `risen` must not block.
   void OnRise(std::function<void()> risen);
 
  private:
@@ -36,18 +39,18 @@ class Watermark {
   std::vector<std::function<void()>> listeners_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A run of bytes, which keeps its memory alive.
+// A run of bytes that keeps its memory alive.
 struct SharedBytes {
   SharedBytes() = default;
   SharedBytes(std::shared_ptr<void> holder, std::byte* data, int64_t bytes)
       : owner(std::move(holder)), begin(data), size(bytes) {}
-  // Elements, as they are in memory.
+  // The bytes of the slice's elements, as they are in memory.
   SharedBytes(SharedSlice slice)  // NOLINT: a slice is bytes
       : begin(reinterpret_cast<std::byte*>(slice.begin())), size(slice.bytes()) {
     owner = std::move(slice.owner);
   }
 
-  // Bytes [offset, offset + length) of these.
+  // Returns bytes [offset, offset + length) of this run.
   SharedBytes Within(int64_t offset, int64_t length) const {
     return {owner, begin + offset, length};
   }
@@ -57,13 +60,13 @@ struct SharedBytes {
   int64_t size = 0;
 };
 
-// Keeps the memory of a message, and reports how its send has ended once its last owner lets go of
-// it. Held by one edge, under its lock.
+// A receipt keeps the memory of a message, and reports how its send has ended once the last owner
+// of the receipt lets go of it. One edge holds it, under the edge's lock.
 class Receipt {
  public:
   virtual ~Receipt() = default;
 
-  // The receiver has declined the message, of which nothing has left.
+  // Records that the receiver has declined the message. Nothing of it may have left.
   void Decline() { declined_ = true; }
   bool declined() const { return declined_; }
 
@@ -73,27 +76,27 @@ class Receipt {
 
 // A message to be sent.
 struct Outgoing {
-  // All of it is ready.
+  // A message that is ready as a whole.
   Outgoing(SharedBytes whole) : bytes(std::move(whole)) {}  // NOLINT: bytes are a message
   Outgoing(SharedSlice whole) : bytes(std::move(whole)) {}  // NOLINT
   Outgoing(SharedBytes growing, std::shared_ptr<Watermark> level)
       : bytes(std::move(growing)), written(std::move(level)) {}
 
-  // The bytes that may be sent.
+  // Returns the number of bytes that may be sent.
   int64_t ready() const { return written == nullptr ? bytes.size : written->level(); }
 
   SharedBytes bytes;
   std::shared_ptr<Watermark> written;  // may be null
-  Note note;                           // travels with them
-  // Whether the receiver is told of it where it has posted no buffer for it.
+  Note note;                           // travels with the bytes
+  // Whether the message is announced to a receiver that has posted no buffer for it.
   bool offered = false;
-  std::shared_ptr<Receipt> receipt;  // released once the receiver has it, or declined it
+  std::shared_ptr<Receipt> receipt;  // released once the receiver has the message or declined it
 };
 
-// Where a message is to arrive.
+// A buffer in which a message is to arrive.
 struct Incoming {
-  // Called on the transport's thread when bytes [offset, offset + size) are in place:
-  // in order, and all of them before OnReceived. Must not block.
+  // Called on the transport's thread when bytes [offset, offset + size) are in place. The calls
+  // come in order, all of them before OnReceived. Must not block.
   using Landed = std::function<void(int64_t offset, int64_t size)>;
 
   Incoming(SharedBytes buffer) : Incoming(std::move(buffer), {}) {}  // NOLINT: bytes are a buffer
@@ -102,37 +105,38 @@ struct Incoming {
       : into(std::move(buffer)), least(into.size), landed(std::move(callback)) {}
 
   SharedBytes into;
-  // The size of the smallest message that fits; into.size where there is only one size.
+  // Size of the smallest message that is accepted; into.size if only one size is.
   int64_t least;
   Landed landed;  // may be empty
-  // Takes in the bytes while they are copied, all of them before OnReceived; may be null.
+  // Is fed the bytes while they are copied, all of them before OnReceived; may be null.
   std::shared_ptr<StreamedNorm> norm;
-  Round round = -1;  // of this node, for which it was posted; none: -1
+  Round round = -1;  // this node's round for which the buffer was posted; -1 if none
   Credit credit = Credit::kAtOnce;
 };
 
-// A chunk: a run of bytes of one message, as it travels between two transports. Offsets and
-// sizes are in bytes.
+// Header of a chunk: a run of bytes of one message, as it travels between two transports. Offsets
+// and sizes are in bytes.
 struct ChunkHeader {
   Tag tag;
   int64_t offset = 0;  // of this chunk in its message
   int64_t size = 0;    // of this chunk
-  int64_t total = 0;   // of the message
-  // In the last chunk: the CRC-32C of the whole message, and its note.
+  int64_t total = 0;   // size of the message
+  // The last chunk carries the CRC-32C of the whole message, and the message's note.
   std::optional<uint32_t> crc32c;
   Note note = {};
 
   bool last() const { return offset + size == total; }
 };
 
-// What a sender says of a message that it offers: it is ready, and waits for a buffer.
+// A sender's announcement that a message is ready and waits for a buffer.
 struct Offer {
   Tag tag;
   int64_t bytes = 0;
   Note note = {};
 };
 
-// What a sender says of a credit that was withdrawn before it was used: no message fills its post.
+// A sender's confirmation that a credit was withdrawn before it was used: no message fills the post
+// of that credit.
 struct Withdrawn {
   Tag tag;
 };

@@ -24,7 +24,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr double kMaxFactor = 1e6;
-// Sums of times fit in 64 bits.
+// The longest time of a fault: sums of times fit in 64 bits.
 constexpr nanoseconds kLongest = std::chrono::hours(24 * 365);
 
 struct KindName {
@@ -50,7 +50,7 @@ bool HappensOnce(FaultKind kind) {
   return kind == FaultKind::kKill || kind == FaultKind::kCorrupt || kind == FaultKind::kDiskFull;
 }
 
-// Reads one fault's options; the first error is kept.
+// Reads the options of one fault and keeps the first error.
 class Reader {
  public:
   explicit Reader(const Spec& spec) : spec_(spec), reader_(spec) {}
@@ -61,7 +61,7 @@ class Reader {
     return static_cast<Rank>(rank);
   }
 
-  // "0+1" or "1-2".
+  // Reads a list of ranks: "0+1" or "1-2".
   std::vector<Rank> Ranks(const char* key, char separator) {
     std::vector<Rank> ranks;
     const std::string text = reader_.Text(key, "");
@@ -118,7 +118,7 @@ class Reader {
   }
 
   absl::Status Finish() {
-    // An unknown option explains a missing one.
+    // Reports an unknown option first, since it explains a missing one.
     absl::Status status = reader_.Finish();
     status.Update(status_);
     return status;
@@ -187,7 +187,7 @@ absl::StatusOr<Fault> ParseFault(const Spec& spec) {
   fault.ranks = ReadRanks(fault.kind, reader);
   if (fault.kind == FaultKind::kSlow) fault.amount = reader.Number("factor", 1, kMaxFactor);
   if (fault.kind == FaultKind::kDrop) fault.amount = reader.Number("p", 0, 1);
-  // What merely makes slow may hold from the beginning.
+  // Faults that only slow the run down may hold from the beginning.
   reader.Begin(fault.kind != FaultKind::kSlow && fault.kind != FaultKind::kDrop, &fault);
   if (fault.kind == FaultKind::kKill) fault.duration = reader.Optional("back");
   if (!HappensOnce(fault.kind)) fault.duration = reader.Duration(fault.kind == FaultKind::kStop);
@@ -270,13 +270,13 @@ absl::Status Check(const Fault& fault, const ChaosExtent& extent, const std::str
                                       extent.rounds, " rounds"));
 }
 
-// What `random` may draw.
+// The options of `random`.
 struct RandomFaults {
   uint64_t seed = 1;
-  double rate = 0;  // faults in a round
+  double rate = 0;  // expected faults per round
   std::vector<FaultKind> kinds;
   nanoseconds longest{0};
-  nanoseconds back = Fault::kForever;  // after a kill
+  nanoseconds back = Fault::kForever;  // time until another process comes after a kill
 };
 
 constexpr std::pair<std::string_view, FaultKind> kDrawable[] = {
@@ -327,7 +327,7 @@ absl::StatusOr<RandomFaults> ParseRandom(const Spec& spec) {
   return random;
 }
 
-// One of a round's faults, from a stream of its own.
+// Draws the fault of a round, if it has one, from a stream of random numbers of its own.
 class Draw {
  public:
   Draw(const RandomFaults& faults, const ChaosExtent& extent, Round round)
@@ -336,7 +336,7 @@ class Draw {
         round_(round),
         random_(faults.seed, Purpose::kChaos, static_cast<uint64_t>(round)) {}
 
-  // Whether there is one.
+  // Whether the round has a fault.
   bool Happens() { return random_.Unit() < faults_.rate; }
 
   Fault Next() {
@@ -376,7 +376,7 @@ class Draw {
     return {std::min(one, other), std::max(one, other)};
   }
 
-  // Consecutive ranks, at most half of all.
+  // Draws one side of a partition: consecutive ranks, at most half of all.
   std::vector<Rank> Side() {
     const Rank count = 1 + AnyOf(extent_.nodes / 2);
     const Rank first = AnyOf(extent_.nodes);
@@ -415,12 +415,12 @@ absl::Status AddRandom(const Spec& spec, const ChaosExtent& extent, FaultSchedul
   return absl::OkStatus();
 }
 
-// `where` begins its errors.
+// Adds the fault or the random faults of one text. Errors begin with `where`.
 absl::Status AddOne(const std::string& where, const std::string& text, const ChaosExtent& extent,
                     FaultSchedule* schedule) {
   absl::StatusOr<Spec> spec = ParseSpec(text);
   if (!spec.ok()) return SpecError(where, std::string(spec.status().message()));
-  spec->text = absl::StrCat(where, text);  // what errors quote
+  spec->text = absl::StrCat(where, text);  // the text that errors quote
   if (spec->name == "random") return AddRandom(*spec, extent, schedule);
   ASSIGN_OR_RETURN(Fault fault, ParseFault(*spec));
   RETURN_IF_ERROR(Check(fault, extent, spec->text));
@@ -472,7 +472,7 @@ absl::StatusOr<FaultSchedule> MakeFaultSchedule(std::span<const std::string> tex
 
 namespace {
 
-// A pause for good does, after --peer-timeout.
+// Whether a fault ends a run. A stop without end does, after --peer-timeout.
 bool EndsRuns(const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::kKill:

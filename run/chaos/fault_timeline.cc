@@ -17,7 +17,7 @@ Time After(Time begin, Time duration) {
   return duration >= FaultTimeline::kNever - begin ? FaultTimeline::kNever : begin + duration;
 }
 
-// Whether a round of `rank` begins it there.
+// Whether the fault begins at `rank` with a round of that rank.
 bool BeginsAt(const Fault& fault, Rank rank) {
   const bool named = std::ranges::find(fault.ranks, rank) != fault.ranks.end();
   switch (fault.kind) {
@@ -34,7 +34,7 @@ bool BeginsAt(const Fault& fault, Rank rank) {
 
 Time Scaled(Time time, double factor) {
   const double scaled = static_cast<double>(time.count()) * factor;
-  constexpr double kFar = 9e18;  // below kNever
+  constexpr double kFar = 9e18;  // nanoseconds, below kNever
   return scaled < kFar ? Time(std::llround(scaled)) : FaultTimeline::kNever;
 }
 
@@ -184,7 +184,7 @@ Time FaultTimeline::EndOfWork(Rank rank, Time begin, Time work) const {
 
 std::string ChaosPath(const std::string& run) { return absl::StrCat(run, "/chaos.jsonl"); }
 
-// The text of a fault has nothing that JSON would want escaped.
+// The text of a fault needs no escaping in JSON.
 std::string ChaosLine(const FaultTimeline::Begun& begun, Round round,
                       std::chrono::nanoseconds time) {
   return absl::StrFormat(R"({"round":%d,"time_s":%.6f,"rank":%d,"fault":"%s"})", round,

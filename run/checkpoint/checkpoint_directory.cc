@@ -47,7 +47,7 @@ std::optional<Round> RoundOf(const std::string& folder) {
 
 using Folders = std::map<Round, std::string, std::greater<>>;
 
-// All folders of checkpoints, last rounds first; those without a manifest, too.
+// Returns all folders of checkpoints, last rounds first, including those without a manifest.
 absl::StatusOr<Folders> FoldersIn(const std::string& run) {
   Folders folders;
   std::error_code error;
@@ -55,14 +55,14 @@ absl::StatusOr<Folders> FoldersIn(const std::string& run) {
   if (error == std::errc::no_such_file_or_directory) return folders;
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const std::optional<Round> round = RoundOf(entry->path().filename().string());
-    std::error_code gone;  // meanwhile
+    std::error_code gone;  // the folder may disappear meanwhile
     if (round && entry->is_directory(gone)) folders[*round] = entry->path().string();
   }
   if (error) return InputError(CheckpointsPath(run), "cannot be read", error.value());
   return folders;
 }
 
-// For checkpoints that are about to be written or removed.
+// Returns the folders of checkpoints that are about to be written or removed: errors are kOutput.
 absl::StatusOr<Folders> OwnFolders(const std::string& run) {
   absl::StatusOr<Folders> folders = FoldersIn(run);
   if (!folders.ok()) return AsOutputStatus(folders.status());
@@ -83,7 +83,7 @@ bool NamesACheckpoint(const fs::path& path) {
   return RoundOf(path.filename().string()) && path.parent_path().filename() == kCheckpointsFolder;
 }
 
-// "runs/ring/checkpoints/round-20/" is a checkpoint, too.
+// Makes a path canonical: "runs/ring/checkpoints/round-20/" is a checkpoint, too.
 fs::path Canonical(const std::string& path) {
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(path, error);
@@ -103,7 +103,7 @@ absl::StatusOr<Folders> CompleteIn(const std::string& run) {
   return folders;
 }
 
-// "those of rounds 40, 20".
+// Returns a list of the rounds: "those of rounds 40, 20".
 std::string Listed(const Folders& folders) {
   return absl::StrCat(folders.size() == 1 ? "that of round " : "those of rounds ",
                       absl::StrJoin(folders, ", ", [](std::string* text, const auto& folder) {
@@ -111,7 +111,7 @@ std::string Listed(const Folders& folders) {
                       }));
 }
 
-// Where else to go on from.
+// Returns advice on where else to go on from.
 std::string Before(const std::string& checkpoint, Round round) {
   const std::string run = RunOf(checkpoint);
   const absl::StatusOr<Folders> folders = CompleteIn(run);
@@ -146,7 +146,7 @@ absl::Status RemoveNodePart(const std::string& checkpoint, Rank rank) {
   RETURN_IF_ERROR(RemoveFile(NodePartPath(checkpoint, rank)));
   RemoveAbandonedFiles(checkpoint);
   std::error_code error;
-  fs::remove(checkpoint, error);  // a node's own folder; others still have parts in a shared one
+  fs::remove(checkpoint, error);  // fails in a shared folder: others still have parts there
   return absl::OkStatus();
 }
 
@@ -192,7 +192,7 @@ absl::Status CompleteCheckpoint(const std::string& run, const std::string& check
 }
 
 absl::Status RemoveCheckpoint(const std::string& checkpoint) {
-  // First: what is left, if the machine loses its power in between, is no checkpoint.
+  // Removes the manifest first: what is left after a power failure is no checkpoint.
   RETURN_IF_ERROR(RemoveManifest(checkpoint));
   return RemoveCheckpointFiles(checkpoint);
 }

@@ -31,10 +31,11 @@ namespace {
 using google::protobuf::TextFormat;
 
 constexpr int kMostNodes = 1'000'000;
-// Sums with the rounds of any run stay numbers.
+// The largest round accepted: sums with the rounds of any run do not overflow.
 constexpr int64_t kMostRounds = int64_t{1} << 48;
 
-// Of those that list the parts of some nodes, as others were lost, or had other nodes before.
+// Returns what is wrong with the members and the history of a manifest, or "". It has members if
+// other nodes were lost, and a history if the run had other numbers of workers before.
 std::string WhatIsWrongWithMembers(const CheckpointManifest& manifest) {
   const auto& members = manifest.members();
   if (!members.empty() && (members.size() != manifest.nodes_size() || members[0] < 0 ||
@@ -160,10 +161,10 @@ namespace {
 
 constexpr char kRank[] = "rank";
 constexpr char kRound[] = "round";
-constexpr char kModel[] = "model";               // the name of a vector
-constexpr std::string_view kNumber = "number.";  // before the names of numbers
+constexpr char kModel[] = "model";               // its value is the name of a vector
+constexpr std::string_view kNumber = "number.";  // precedes the names of numbers
 
-// The shortest form from which every double is read again to the bit.
+// Returns the shortest form from which every double is read again to the bit.
 std::string Exact(double number) { return absl::StrFormat("%.17g", number); }
 
 absl::StatusOr<int64_t> WholeNumber(const std::string& path, const SafetensorsMetadata& metadata,

@@ -1,8 +1,8 @@
-// The files of a checkpoint: the state of each node, and the manifest, which says of which round
-// and of which experiment the checkpoint is, and the size and checksum of every part. A folder
-// without a manifest is no checkpoint, whatever else is in it.
+// The files of a checkpoint: the state of each node, and the manifest. The manifest says of which
+// round and of which experiment the checkpoint is, and gives the size and checksum of every part. A
+// folder without a manifest is no checkpoint, whatever else it contains.
 //
-// A node's state has its vectors as safetensors, its numbers in the metadata, to the bit.
+// A node's state has its vectors as safetensors and its numbers in the metadata, exact to the bit.
 //
 // Input is not trusted (model/files/safetensors.h). Errors are kInput or kOutput and name the file.
 // Safe from any thread, for different files.
@@ -28,31 +28,32 @@ constexpr int kManifestVersion = 1;
 
 std::string ToText(const CheckpointManifest& manifest);
 
-// Complete, and with nothing that a manifest cannot say.
+// Parse a manifest and check that it is complete and that its values can be those of a run.
 absl::StatusOr<CheckpointManifest> ParseManifest(const std::string& name, std::string_view text);
 absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& path);
 
-// The ranks whose parts it lists, in the order of `nodes`: ascending.
+// Returns the ranks whose parts the manifest lists, in the order of `nodes`: ascending.
 std::vector<Rank> MembersOf(const CheckpointManifest& manifest);
-// The rounds of its own that a node of that part has completed.
+// Returns how many of its own rounds the node of `part` has completed.
 Round RoundsIn(const CheckpointManifest& manifest, const CheckpointPart& part);
-// The part of one of them.
+// Returns the part of `rank`, which must be one of MembersOf(manifest).
 const CheckpointPart& PartOf(const CheckpointManifest& manifest, Rank rank);
 
-// The size and checksum of a file as it is now.
+// Returns the present size and checksum of a file.
 absl::StatusOr<CheckpointPart> LookAtPart(const std::string& path);
-// An error if a file with these bytes is not that part.
+// Returns an error if a file with these bytes is not the part `part`.
 absl::Status CheckPart(const std::string& path, std::span<const uint8_t> bytes,
                        const CheckpointPart& part);
 
-// The file appears whole and on the disk, or not at all.
+// Writes the state of a node. The file appears whole and on the disk, or not at all.
 absl::Status WriteNodeState(const std::string& path, Rank rank, const NodeState& state);
 
-// Refuses the state of another rank and, if `part` is given, a file that is not that one.
+// Reads the state of a node. Refuses the state of another rank and, if `part` is given, a file that
+// is not that part.
 absl::StatusOr<NodeState> ReadNodeState(const std::string& path, Rank rank,
                                         const CheckpointPart* part = nullptr);
 
-// The model in the state of a rank, whose file is that part; no data if it has none.
+// Reads the model in the state of a rank, whose file must be `part`; no data if it has none.
 absl::StatusOr<SharedVector> ReadNodeModel(const std::string& path, Rank rank,
                                            const CheckpointPart& part);
 

@@ -14,7 +14,7 @@
 namespace grapevine {
 namespace {
 
-// The weight in the note of the message whose vector has this name.
+// Returns the name of the weight in the note of the message whose vector has this name.
 std::string WeightName(std::string_view vector) { return std::string(vector) + ".weight"; }
 
 }  // namespace
@@ -45,7 +45,7 @@ void StateSaver::Rounds(std::string_view name, int64_t* rounds) {
 void StateSaver::Message(std::string_view name, const StateMessage& message) {
   if (message.arrived) {
     Vector(name, message.vector);
-    // Of one that is lost it is 0: no other run goes on from that, but from the mean.
+    // The weight of a lost message is 0: no other run goes on from this state, but from the mean.
     Number(WeightName(name), message.weight);
   } else {
     const Awaited awaited{std::string(name), message.vector};

@@ -1,5 +1,6 @@
-// What one node's algorithm keeps at a boundary, with its elements: taken from an algorithm by a
-// driver that saves it (StateSaver), and put into one that begins (StateRestorer).
+// The state that one node's algorithm keeps at a boundary, with the elements of its vectors. A
+// driver takes it from an algorithm to save it (StateSaver), and puts it into an algorithm that
+// begins (StateRestorer).
 //
 // Thread-safety: the visitors belong to the driver's thread.
 #ifndef GRAPEVINE_RUN_CHECKPOINT_NODE_STATE_H_
@@ -22,24 +23,24 @@
 
 namespace grapevine {
 
-// A value; copies share the vectors, which nobody writes.
+// The saved state of a node. A value; copies share the vectors, which are never written.
 struct NodeState {
-  Round round = 0;  // completed
-  // By the algorithm's names (algorithm/state_visitor.h).
+  Round round = 0;  // completed rounds
+  // Vectors and numbers by the algorithm's names (algorithm/state_visitor.h).
   std::map<std::string, SharedVector> vectors;
   std::map<std::string, double> numbers;
-  // Which of the vectors is the node's model; none for a parameter server.
+  // The name of the vector that is the node's model; empty for a parameter server.
   std::string model;
 };
 
-// Takes a node's state at a boundary while its rounds go on. What the state includes of messages
-// that arrive later is taken when they do.
+// Takes a node's state at a boundary while its rounds go on. Messages of the state that arrive
+// later are taken when they arrive.
 class StateSaver final : public StateVisitor {
  public:
-  // The elements of a vector as they are now, in memory that nobody else writes.
+  // Returns a copy of a vector's present elements, in memory that nobody else writes.
   using Copy = std::function<SharedVector(Vec)>;
-  // Visit the algorithm's state at its boundary `completed`, where the node's model is `model`, if
-  // it has one.
+  // Makes a saver for the boundary `completed`; visit the algorithm's state there. `model` is the
+  // node's model there, if it has one.
   StateSaver(Round completed, Vec model, Copy copy);
 
   void Vector(std::string_view name, Vec vector) override;
@@ -48,12 +49,12 @@ class StateSaver final : public StateVisitor {
   void Rounds(std::string_view name, int64_t* rounds) override;
   void Message(std::string_view name, const StateMessage& message) override;
 
-  // Every message, before the algorithm hears of it.
+  // Must be called with every message that is received, before the algorithm receives it.
   void OnReceived(const Received& event);
-  // A message that does not come any more: the state is without it. So are those of the others,
-  // from whose mean the run goes on.
+  // Notes that a message will not come: the state is without it. The states of the other nodes,
+  // from whose mean the run goes on, are without it, too.
   void OnLost(const Lost& event) { awaited_.erase(std::pair(event.from, event.tag)); }
-  // Whether all of the state is there.
+  // Whether the state is complete: no message is missing any more.
   bool complete() const { return awaited_.empty(); }
   const NodeState& state() const { return state_; }
 
@@ -70,15 +71,15 @@ class StateSaver final : public StateVisitor {
 };
 
 // Puts a saved state into an algorithm that begins (Start::state). Numbers are checked; the
-// elements of vectors are what they are.
+// elements of vectors are not.
 class StateRestorer final : public StateVisitor {
  public:
-  // How many elements a vector has, and how they are overwritten by as many.
+  // Access to vectors: `size` returns the number of elements, `fill` overwrites all of them.
   struct Vectors {
     std::function<int64_t(Vec)> size;
     std::function<void(Vec, std::span<const float>)> fill;
   };
-  // `state` outlives this.
+  // `state` must outlive this object.
   StateRestorer(const NodeState* state, Vectors vectors);
 
   void Vector(std::string_view name, Vec vector) override;
@@ -87,8 +88,8 @@ class StateRestorer final : public StateVisitor {
   void Rounds(std::string_view name, int64_t* rounds) override;
   void Message(std::string_view name, const StateMessage& message) override;
 
-  // After the start. Errors name what the state lacks, what does not fit, or what the algorithm has
-  // no use for.
+  // Returns the errors of restoring; must be called after the start. Errors name what the state
+  // lacks, what does not fit, or what the algorithm has no use for.
   absl::Status Finish() const;
 
  private:

@@ -16,7 +16,7 @@ struct ConfigChoices {
 
 const std::vector<ConfigChoices>& AllConfigChoices();
 
-// Those of the field called `name`; none where its value is not of a few.
+// Returns the choices of the field called `name`; empty if its value is not one of a few words.
 std::vector<std::string> ConfigChoicesOf(const std::string& name);
 
 }  // namespace grapevine

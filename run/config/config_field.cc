@@ -23,7 +23,7 @@ absl::Status Not(std::string_view what, std::string_view text) {
   return UsageError(absl::StrCat("\"", std::string(text), "\" is not ", std::string(what)));
 }
 
-// The canonical text of a string field of this kind.
+// Returns the canonical text of a string field of this kind.
 absl::StatusOr<std::string> Canonical(Kind kind, std::string_view text) {
   if (text.empty()) {
     return UsageError("the value is empty");
@@ -61,7 +61,7 @@ absl::StatusOr<Integer> ParseInteger(std::string_view text) {
   return value;
 }
 
-// The shortest text that reads back as the same number.
+// Returns the shortest text that reads back as the same number.
 std::string NumberText(double value) {
   char buffer[32];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
@@ -69,7 +69,7 @@ std::string NumberText(double value) {
   return std::string(buffer, end);
 }
 
-// Parses with `parse` and stores with a setter of Reflection.
+// Stores a parsed value with a setter of Reflection.
 template <typename Value, typename Setter>
 absl::Status Store(const absl::StatusOr<Value>& value, const ConfigField& field, Setter setter,
                    Config* config) {

@@ -16,17 +16,18 @@ namespace {
 
 using google::protobuf::TextFormat;
 
-// Reads the value again as a flag would be read: checks and canonicalizes it.
+// Reads the value again as a flag would be read, to check it and make it canonical.
 absl::Status Reread(const ConfigField& field, Config* config) {
   const std::string text = FieldText(field, *config);
-  // A terminal would obey it, wherever the value is shown: of somebody else's run, for instance.
+  // A terminal would obey a control character wherever the value is shown, even that of somebody
+  // else's run.
   if (const std::string shown = Printable(text, text.npos); shown != text) {
     return UsageError(absl::StrCat("has a control character: ", shown));
   }
   return SetField(field, text, config);
 }
 
-// Reads all values again, and notes where they are.
+// Reads all values again, and notes their lines.
 absl::StatusOr<ConfigFile> Checked(const std::string& path, ConfigFile result,
                                    const TextFormat::ParseInfoTree& positions) {
   for (const ConfigField* field : ConfigFields()) {
@@ -75,7 +76,7 @@ std::string ExperimentText(const Config& config) {
   std::string text;
   for (const ConfigField* field : ConfigFields()) {
     if (InfoOf(*field).section() != EXPERIMENT) continue;
-    // A run of R rounds has no epochs, whatever their default.
+    // A run of R rounds has no epochs, whatever the default of epochs is.
     const bool void_epochs = field->name() == "epochs" && config.has_rounds();
     absl::StrAppend(&text, field->name(), "=",
                     void_epochs ? "" : absl::CEscape(FieldText(*field, config)), "\n");

@@ -57,7 +57,7 @@ absl::Status AddEnvironment(const std::map<std::string, std::string>& environmen
   return absl::OkStatus();
 }
 
-// A program that has no command line may have a name wrong.
+// Reports a name that a program without a command line has wrong.
 absl::Status UnknownSettingError(const std::string& name) {
   const ConfigField* const meant = ConfigFieldMeantBy(name);
   return UsageError(
@@ -75,8 +75,8 @@ absl::Status AddFlags(const std::map<std::string, std::string>& flags, ResolvedC
   return absl::OkStatus();
 }
 
-// --epochs and --rounds exclude each other, but one on the command line
-// overrides the other from a file.
+// --epochs and --rounds exclude each other, but one on the command line overrides the other from a
+// file.
 absl::Status ChooseDuration(ResolvedConfig* resolved) {
   const Origin epochs = resolved->OriginOf("epochs");
   const Origin rounds = resolved->OriginOf("rounds");
@@ -98,12 +98,12 @@ void FillDefaults(Config* config) {
   }
 }
 
-// What the file of a run says of its nodes, and where: how many they were, and for how many it was
-// planned.
+// The number of nodes in the file of a run: how many the run had, for how many it was planned, and
+// where the file says that.
 struct NodesInFile {
   int nodes;
   int planned;
-  Origin origin;  // of the latter
+  Origin origin;  // origin of `planned`
 };
 
 std::optional<NodesInFile> NodesIn(const ResolvedConfig& file) {
@@ -120,8 +120,8 @@ void Forget(const char* field, ResolvedConfig* resolved) {
   resolved->origins.erase(field);
 }
 
-// With other nodes, a run that goes on keeps its plan, and not the faults of those that it had. The
-// file of another run says nothing of the plan of a new one.
+// With another number of nodes, a run that goes on keeps its plan, but not the faults of its
+// earlier nodes. The file of another run says nothing of the plan of a new one.
 void ChooseForOtherNodes(const std::optional<NodesInFile>& before, ResolvedConfig* resolved) {
   Config& config = resolved->config;
   if (before && before->nodes != config.nodes() &&
@@ -153,7 +153,7 @@ absl::StatusOr<ResolvedConfig> ResolveConfig(const ConfigSources& sources) {
   const auto before = sources.resumes ? NodesIn(resolved) : std::nullopt;
   RETURN_IF_ERROR(AddEnvironment(sources.environment, &resolved));
   RETURN_IF_ERROR(AddFlags(sources.flags, &resolved));
-  // An earlier run's config.textproto names what made that run.
+  // The config.textproto of an earlier run names what made that run.
   ForgetRecord(&resolved);
   RETURN_IF_ERROR(ChooseDuration(&resolved));
   FillDefaults(&resolved.config);
@@ -175,7 +175,7 @@ std::map<std::string, std::string> ConfigEnvironment() {
 
 namespace {
 
-// What a number must satisfy, in words that follow "must".
+// A condition on a number, in words that follow "must".
 struct Range {
   std::string_view must;
   bool (*holds)(double);
@@ -185,7 +185,7 @@ constexpr Range kPositive{"be positive", [](double v) { return v > 0 && std::isf
 constexpr Range kNonNegative{"not be negative",
                              [](double v) { return v >= 0 && std::isfinite(v); }};
 constexpr Range kBelowOne{"be at least 0 and below 1", [](double v) { return v >= 0 && v < 1; }};
-// Buffers are made for as many rounds, on each node; a handful hides any latency.
+// Each node makes buffers for this number of rounds; a handful of rounds hides any latency.
 constexpr Range kWindow{"be at least 0 and at most 1000",
                         [](double v) { return v >= 0 && v <= 1000; }};
 constexpr Range kPort{"be a port between 1 and 65535",
@@ -255,8 +255,8 @@ absl::Status CheckDevice(const ResolvedConfig& resolved) {
   return UsageError(absl::StrCat(Culprit(resolved, "precision"), ": needs --device=cuda"));
 }
 
-// With less, heartbeats (eight per --peer-timeout) are late on any machine; with more, sums of
-// times overflow.
+// With shorter time-outs, heartbeats (eight per --peer-timeout) are late on any machine. With
+// longer ones, sums of times overflow.
 constexpr std::chrono::nanoseconds kShortestTimeout = std::chrono::milliseconds(100);
 constexpr std::chrono::nanoseconds kLongestTimeout = std::chrono::hours(24 * 365);
 
@@ -303,7 +303,7 @@ absl::Status CheckCluster(const ResolvedConfig& resolved) {
   return absl::OkStatus();
 }
 
-// Behind "rank-R.", in a certificate.
+// Whether `name` is a DNS name that may follow "rank-R." in a certificate.
 bool IsDnsName(const std::string& name) {
   constexpr size_t kLongest = 200;
   const bool letters = std::ranges::all_of(name, [](char c) {
@@ -402,7 +402,7 @@ absl::Status CheckRecord(const ResolvedConfig& resolved) {
                                  config.device()));
 }
 
-// Whether nodes are told to go on without the lost.
+// Whether the configuration tells nodes to go on without lost nodes.
 bool MayShrink(const Config& config) {
   return config.on_failure() == "shrink" || config.on_failure() == "wait";
 }

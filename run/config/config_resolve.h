@@ -20,27 +20,29 @@ struct ConfigSources {
   std::map<std::string, std::string> flags = {};        // field name: text
   std::map<std::string, std::string> environment = {};  // variable: text
   std::optional<std::string> file = {};                 // path of a textproto
-  std::optional<std::string> text = {};                 // its content, where it is a part of `file`
-  // `file` is that of the run that goes on: with other nodes, it keeps the plan for those in there.
+  std::optional<std::string> text = {};  // the textproto, if it is only a part of `file`
+  // Whether `file` is that of the run that goes on: with another number of nodes, the run keeps the
+  // plan for the number in `file`.
   bool resumes = false;
 };
 
-// Errors are kUsage (kInput for an unreadable file) and begin with the origin of the bad value: a
-// flag, a variable or FILE:LINE; or name a field that does not exist. The result is valid
-// (ValidateConfig).
+// Returns the configuration that the sources give; it is valid (ValidateConfig). Errors are kUsage
+// (kInput for an unreadable file) and begin with the origin of the bad value, a flag, a variable or
+// FILE:LINE, or name a field that does not exist.
 absl::StatusOr<ResolvedConfig> ResolveConfig(const ConfigSources& sources);
 
-// The GRAPEVINE_* variables of this process.
+// Returns the GRAPEVINE_* variables of this process.
 std::map<std::string, std::string> ConfigEnvironment();
 
-// The first problem, as kUsage: where the value came from, what is wrong with it and the remedy.
+// Returns the first problem as kUsage: where the value came from, what is wrong with it, and the
+// remedy.
 absl::Status ValidateConfig(const ResolvedConfig& resolved);
 
-// What real nodes refuse in addition: to measure times that are made up, and to wait longer for a
-// peer than for a step.
+// Checks what real nodes refuse in addition to ValidateConfig: to measure times that are made up,
+// and to wait longer for a peer than for a step.
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved);
 
-// What simulated nodes refuse in addition: to compute on a GPU.
+// Checks what simulated nodes refuse in addition to ValidateConfig: to compute on a GPU.
 absl::Status ValidateForSimulation(const ResolvedConfig& resolved);
 
 }  // namespace grapevine

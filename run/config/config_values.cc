@@ -11,7 +11,7 @@ namespace grapevine {
 namespace {
 
 constexpr std::string_view kCuda = "cuda:";
-// Far above what one machine has.
+// Far more than one machine has.
 constexpr int kMaxGpus = 1024;
 
 }  // namespace

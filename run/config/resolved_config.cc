@@ -43,7 +43,7 @@ std::string Culprit(const ResolvedConfig& resolved, const std::string& field) {
 absl::Status NamingFlag(std::string_view flag, std::string_view value, absl::Status status) {
   const std::string message(status.message());
   if (FailureOf(status) != Failure::kUsage || message.starts_with("--")) return status;
-  // The code that refused the value may have named it already, plain or in quotes.
+  // The code that refused the value may have named the value already, plain or in quotes.
   const std::string culprit(value);
   std::string_view why = message;
   for (const std::string& named : {culprit + ": ", absl::StrCat("'", culprit, "': ")}) {

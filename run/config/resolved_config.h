@@ -1,5 +1,5 @@
-// A configuration with the origin of each of its values, its printed form, and how an error about a
-// value names its origin: a flag, a variable or a file.
+// A configuration with the origin of each of its values: a flag, a variable or a file. Also its
+// printed form, and errors that name the origin of a value.
 //
 // Values and pure functions, safe from any thread.
 #ifndef GRAPEVINE_RUN_CONFIG_RESOLVED_CONFIG_H_
@@ -15,7 +15,7 @@
 
 namespace grapevine {
 
-// Ascending precedence.
+// The sources of a value, in ascending precedence.
 enum class Source { kDefault, kFile, kEnvironment, kCommandLine };
 
 struct Origin {
@@ -24,10 +24,10 @@ struct Origin {
 };
 
 struct ResolvedConfig {
-  // Defaults are filled in, sizes and durations are canonical; exactly one of epochs and rounds
-  // is set; version and revision are this program's.
+  // The configuration. Defaults are filled in, sizes and durations are canonical, and exactly one
+  // of epochs and rounds is set; version and revision are this program's.
   Config config;
-  // By field name; fields at their default are absent.
+  // The origins by field name; fields at their default are absent.
   std::map<std::string, Origin> origins;
 
   Origin OriginOf(const std::string& field) const {
@@ -36,25 +36,25 @@ struct ResolvedConfig {
   }
 };
 
-// One line per value, under the headings of the help text; fields without a value are omitted.
-// Those of the fields `idle` are said to have no effect.
+// Returns one line per value, under the headings of the help text. Fields without a value are
+// omitted. The lines of the fields in `idle` say that they have no effect.
 std::string PrintResolved(const ResolvedConfig& resolved, const std::set<std::string>& idle = {});
 
-// Where a value was given: "--batch", "GRAPEVINE_BATCH", "ring.textproto:3: batch"; for a default,
-// the flag.
+// Returns where a value was given: "--batch", "GRAPEVINE_BATCH", "ring.textproto:3: batch"; for a
+// default, the flag.
 std::string OriginText(const ResolvedConfig& resolved, const std::string& field);
 
-// The same with the value: "GRAPEVINE_BATCH=-3".
+// Returns the origin of a value and the value: "GRAPEVINE_BATCH=-3".
 std::string Culprit(const ResolvedConfig& resolved, const std::string& field);
 
 // Puts `flag` ("--model") in front of an error about its value: "lenet6: unknown network" and
-// "unknown network" both become "--model=lenet6: unknown network". Unchanged: OK, errors that
+// "unknown network" both become "--model=lenet6: unknown network". Leaves unchanged OK, errors that
 // begin with a flag already, and errors other than kUsage, which name a file.
 absl::Status NamingFlag(std::string_view flag, std::string_view value, absl::Status status);
 
-// Replaces the flag at the beginning of an error by the origin of the value: "--lr=2:
-// ..." becomes "GRAPEVINE_LR=2: ..." or "ring.textproto:3: lr=2: ...". Unchanged: errors about
-// the command line and about defaults, and those that NamingFlag leaves unchanged.
+// Replaces the flag at the beginning of an error by the origin of the value: "--lr=2: ..." becomes
+// "GRAPEVINE_LR=2: ..." or "ring.textproto:3: lr=2: ...". Leaves unchanged errors about the command
+// line and about defaults, and errors that NamingFlag leaves unchanged.
 absl::Status NamingOrigin(const ResolvedConfig& resolved, absl::Status status);
 
 }  // namespace grapevine

@@ -13,13 +13,13 @@
 namespace grapevine {
 namespace {
 
-// A field that was given, by a flag or else by a variable, with all its values.
+// A field that is given, by a flag or else by a variable, with all its values.
 struct Axis {
   const ConfigField* field;
   bool by_flag;
-  std::string text;  // as given
+  std::string text;  // the text of the flag or variable
   std::vector<std::string> values;
-  std::vector<std::string> names = {};  // of the values, in folders
+  std::vector<std::string> names = {};  // names of the values in folders
 };
 
 std::string Culprit(const Axis& axis) {
@@ -42,13 +42,14 @@ std::vector<std::string> SplitList(std::string_view text) {
   return values;
 }
 
-// "1000Mbit" and "1Gbit" are one value. What cannot be read is refused where it is resolved.
+// Returns the value in canonical form: "1000Mbit" and "1Gbit" are one value. Returns a value that
+// cannot be read as it is; ResolveConfig refuses it.
 std::string CanonicalText(const ConfigField& field, const std::string& value) {
   Config config;
   return SetField(field, value, &config).ok() ? FieldText(field, config) : value;
 }
 
-// For one run with all of them: "--slow=1:2 --slow=3:4".
+// Returns the flags for one run with all values: "--slow=1:2 --slow=3:4".
 std::string RepeatedFlag(const Axis& axis) {
   const std::string flag = FlagName(*axis.field);
   return absl::StrCat(flag, "=", absl::StrJoin(axis.values, absl::StrCat(" ", flag, "=")));
@@ -81,8 +82,8 @@ std::string FolderName(std::string text) {
   return text;
 }
 
-// "data=mnist--a-b" for one of two values that differ in what no folder's name can have, and
-// "data=mnist--a-b-2" for the other.
+// Returns distinct names for the values. Of two values that differ only in characters that no
+// folder's name can have, one is called "data=mnist--a-b" and the other "data=mnist--a-b-2".
 std::vector<std::string> FolderNames(const ConfigField& field,
                                      const std::vector<std::string>& values) {
   std::vector<std::string> names;
@@ -97,7 +98,7 @@ std::vector<std::string> FolderNames(const ConfigField& field,
   return names;
 }
 
-// Every field that was given, if it may be a list or is one.
+// Returns an axis for every given field that describes a run.
 absl::StatusOr<std::vector<Axis>> Axes(const ConfigSources& sources,
                                        const std::vector<const ConfigField*>& fields) {
   std::vector<Axis> axes;
@@ -116,7 +117,7 @@ absl::StatusOr<std::vector<Axis>> Axes(const ConfigSources& sources,
   return axes;
 }
 
-// A variable that a flag replaces may be a list itself.
+// Removes a variable that a flag replaces: it may be a list itself.
 void Choose(const Axis& axis, const std::string& value, ConfigSources* sources) {
   if (axis.by_flag) {
     sources->flags[axis.field->name()] = value;
@@ -126,7 +127,8 @@ void Choose(const Axis& axis, const std::string& value, ConfigSources* sources) 
   }
 }
 
-// --rounds on the command line replaces the epochs of a variable: then all cells are the same.
+// Checks that the values of the list have an effect: --rounds on the command line replaces the
+// epochs of a variable, and then all cells are the same.
 absl::Status CheckCounts(const Axis& axis, const Config& config) {
   if (HasField(*axis.field, config)) return absl::OkStatus();
   return UsageError(absl::StrCat(
@@ -134,7 +136,7 @@ absl::Status CheckCounts(const Axis& axis, const Config& config) {
       "other); drop one of them"));
 }
 
-// `first`: the sources of the first cell.
+// Returns the cell at `index` of `count`. `first` are the sources of the first cell.
 absl::StatusOr<SweepCell> CellAt(size_t index, size_t count, const std::vector<Axis>& axes,
                                  const ConfigSources& first) {
   ConfigSources chosen = first;

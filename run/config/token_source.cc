@@ -17,10 +17,10 @@
 namespace grapevine {
 namespace {
 
-// Shorter ones can be guessed; nobody means a longer one.
+// A shorter token can be guessed; a longer one is a mistake.
 constexpr size_t kMinLength = 16;
 constexpr size_t kMaxLength = 1024;
-// With surrounding whitespace.
+// The longest file of a token, with surrounding whitespace.
 constexpr size_t kMaxFile = 2 * kMaxLength;
 
 constexpr char kRemedy[] = "; \"openssl rand -hex 32\" makes a good one";
@@ -30,7 +30,7 @@ absl::Status Unfit(const std::string& origin, const std::string& what, Failure f
                      failure);
 }
 
-// The token within `text`. Errors never quote it.
+// Returns the token within `text`. Errors never quote it.
 absl::StatusOr<std::string> TokenIn(std::string_view text, const std::string& origin,
                                     Failure failure) {
   const std::string token(absl::StripAsciiWhitespace(absl::string_view(text.data(), text.size())));

@@ -1,6 +1,6 @@
-// Where the token of a run comes from: a file, the environment or, for nodes started by one
-// process, the kernel's random number generator. node/identity/authentication.h describes its
-// purpose.
+// The source of a run's token: a file, the environment or, for nodes started by one process, the
+// kernel's random number generator. node/identity/authentication.h describes the purpose of the
+// token.
 //
 // No message and no file of a run holds the token itself, only its source.
 #ifndef GRAPEVINE_RUN_CONFIG_TOKEN_SOURCE_H_
@@ -13,7 +13,7 @@
 
 namespace grapevine {
 
-// Holds the token itself, unlike GRAPEVINE_TOKEN_FILE (--token-file).
+// The variable that holds the token itself, unlike GRAPEVINE_TOKEN_FILE (--token-file).
 inline constexpr char kTokenVariable[] = "GRAPEVINE_TOKEN";
 
 struct TokenSource {
@@ -22,13 +22,13 @@ struct TokenSource {
   std::string warning;  // empty, or what is unsafe about the source
 };
 
-// From --token-file, else from GRAPEVINE_TOKEN (`variable`, null if unset; an empty one counts as
-// unset). Whitespace around the token is stripped. kInput or kUsage names the source if the file
-// cannot be read, or the token is empty, shorter than 16 or longer than 1024 characters, or not
-// printable ASCII.
+// Reads the token from --token-file, else from GRAPEVINE_TOKEN (`variable`, null if unset; an empty
+// one counts as unset). Strips whitespace around the token. Errors are kInput or kUsage and name
+// the source: the file cannot be read, or the token is empty, shorter than 16 or longer than 1024
+// characters, or not printable ASCII.
 absl::StatusOr<TokenSource> FindToken(const Config& config, const char* variable);
 
-// 256 bits from the kernel, as hexadecimal digits.
+// Returns 256 bits from the kernel, as hexadecimal digits.
 absl::StatusOr<std::string> DrawToken();
 
 }  // namespace grapevine

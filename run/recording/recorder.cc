@@ -13,7 +13,8 @@
 namespace grapevine {
 namespace {
 
-// Some hundreds of events: what a killed process loses, and few enough calls of the system.
+// The size of a block, some hundreds of events: small enough that a killed process loses little,
+// large enough that system calls are few.
 constexpr size_t kBlockBytes = 4096;
 
 std::string Framed(BlockKind kind, std::string_view content) {

@@ -1,5 +1,5 @@
-// Makes the recording of one node (recording.h) while it runs: notes the events of its algorithm,
-// and writes them to a file.
+// Makes the recording of one node (recording.h) while the node runs: notes the events of its
+// algorithm, and writes them to a file.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_RUN_RECORDING_RECORDER_H_
@@ -52,24 +52,24 @@ class RecordingAlgorithm final : public Algorithm {
   const Recorder record_;
 };
 
-// In a node's folder.
+// Returns the path of a node's recording in the node's folder.
 std::string NodeRecordingPath(const std::string& folder);
 
-// Events are handed to the system in blocks of some kilobytes, never flushed to
-// the disk: a process that is killed loses the last block, a machine that fails more. Errors are
-// kOutput and name the path; after one, nothing more is written.
+// Writes the recording of one node. Events are handed to the system in blocks of some kilobytes and
+// never flushed to the disk: a process that is killed loses the last block, a machine that fails
+// may lose more. Errors are kOutput and name the path. After an error, nothing more is written.
 class RecordingWriter {
  public:
-  // Replaces the file.
+  // Creates the file, replacing an earlier one.
   static absl::StatusOr<std::unique_ptr<RecordingWriter>> Create(std::string path,
                                                                  const RecordingHeader& header);
-  // Writes what is pending: the recording of a run that failed goes to its last event.
+  // Writes what is pending, so that the recording of a run that failed goes to its last event.
   ~RecordingWriter();
   RecordingWriter(const RecordingWriter&) = delete;
   RecordingWriter& operator=(const RecordingWriter&) = delete;
 
   absl::Status Add(const Event& event);
-  // The last call. `model` is the node's final one; empty: none.
+  // Completes the recording; must be the last call. `model` is the node's final model; empty: none.
   absl::Status Finish(std::span<const float> model);
 
  private:
@@ -81,7 +81,7 @@ class RecordingWriter {
 
   const std::string path_;
   UniqueDescriptor file_;
-  std::string pending_;  // events
+  std::string pending_;  // events that are not written yet
   int64_t events_ = 0;
   absl::Status status_;
 };

@@ -34,7 +34,7 @@ enum class EventKind : uint8_t {
   kGradientReady = 4,
   kLeft = 5,
   kSent = 6,
-  kDeclined = 7,  // Sent, not delivered
+  kDeclined = 7,  // Sent that is not delivered
   kRoundLimit = 8,
 };
 
@@ -111,11 +111,11 @@ struct Appender {
   void operator()(const Prepare&) const { RefuseMembership(); }
   void operator()(const ViewChanged&) const { RefuseMembership(); }
 
-  // RecordingAlgorithm lets none of them through.
+  // RecordingAlgorithm lets no change of members through.
   static void RefuseMembership() { LOG(FATAL) << "a change of members cannot be recorded"; }
 };
 
-// Reads members; what they lack or exceed is remembered.
+// Reads the members of an event and remembers whether one is cut off or too large.
 class Members {
  public:
   explicit Members(CodedInputStream* in) : in_(in) {}
@@ -148,7 +148,7 @@ class Members {
   bool sensible_ = true;
 };
 
-// In a braced list members are read from left to right.
+// A braced list reads members from left to right.
 absl::StatusOr<Event> ReadEvent(uint64_t kind, Rank nodes, Members& members) {
   switch (static_cast<EventKind>(kind)) {
     case EventKind::kStart:
@@ -208,7 +208,7 @@ absl::StatusOr<std::optional<Block>> ParseBlock(std::string_view bytes) {
 void AppendEvent(const Event& event, std::string* bytes) { std::visit(Appender{bytes}, event); }
 
 absl::StatusOr<Event> TakeEvent(Rank nodes, std::string_view* bytes) {
-  // No event is longer.
+  // No event is longer than 64 bytes.
   const std::string_view ahead = bytes->substr(0, 64);
   CodedInputStream in(reinterpret_cast<const uint8_t*>(ahead.data()),
                       static_cast<int>(ahead.size()));
@@ -222,9 +222,9 @@ absl::StatusOr<Event> TakeEvent(Rank nodes, std::string_view* bytes) {
 
 namespace {
 
-// More than any run has.
+// More nodes than any run has.
 constexpr int32_t kMaxNodes = 1 << 20;
-// Of the ranks that an error lists.
+// The number of ranks that an error lists.
 constexpr size_t kListed = 8;
 
 constexpr char kAnotherCopy[] = "take another copy, or record the run again";
@@ -251,7 +251,7 @@ void EventCursor::Read() {
   while (piece_ + 1 < node_->pieces_.size() && node_->pieces_[piece_ + 1].begin <= at_) ++piece_;
   std::string_view ahead = std::string_view(node_->bytes_).substr(at_);
   absl::StatusOr<Event> event = TakeEvent(node_->header_.nodes(), &ahead);
-  CHECK(event.ok()) << event.status();  // ReadRecordings has read it
+  CHECK(event.ok()) << event.status();  // ReadRecordings has checked it
   event_ = *std::move(event);
   next_ = node_->bytes_.size() - ahead.size();
 }
@@ -279,7 +279,7 @@ class RecordingReader {
       if (another || done()) break;
       absl::StatusOr<std::optional<Block>> block = ParseBlock(bytes_.substr(at_));
       if (!block.ok()) return Error(node, Advice(block.status()));
-      if (!*block) {  // it breaks off, in the middle of a block
+      if (!*block) {  // the recording breaks off within a block
         at_ = std::min(bytes_.find(kMagicOfAll, at_), bytes_.size());
         break;
       }
@@ -398,8 +398,8 @@ absl::Status ReadFile(const std::string& path, Nodes* nodes) {
   return absl::OkStatus();
 }
 
-// The setting in which two nodes' headers differ, of those that they compared when they joined: the
-// rest of their configurations is each machine's own.
+// Returns the setting in which the headers of two nodes differ, among those that the nodes compared
+// when they joined. The rest of a configuration is each machine's own.
 std::string Difference(const RecordingHeader& a, const RecordingHeader& b) {
   if (a.nodes() != b.nodes()) return absl::StrCat("nodes: ", a.nodes(), " and ", b.nodes());
   for (int i = 0; i < a.settings_size() && i < b.settings_size(); ++i) {

@@ -1,17 +1,19 @@
-// What happened to each node's algorithm in a real run, in which order: enough to run it again
-// without a network (sim/replay/replay.h).
+// The recording of a real run: what happened to each node's algorithm, and in which order. It is
+// enough to run the algorithms again without a network (sim/replay/replay.h).
 //
-// A node's recording is self-delimiting: that of a run is those of its nodes, in any order, in one
-// file or in several. One that breaks off is as good as far as it goes: so ends that of a node
-// which died.
+// A node's recording is self-delimiting. The recording of a run consists of those of its nodes, in
+// any order, in one file or in several. A recording that breaks off, as that of a node that died
+// does, is valid as far as it goes.
 //
-// Its bytes are the line kMagic and blocks with checksums: one header, any number with events, one
-// end. A block is its kind (a letter), the length of its content (4 bytes) and the CRC-32C of these
-// 5 bytes (4), the content, and the CRC-32C of that (4); numbers are little-endian. So a stream
-// that breaks off, in a block or between two, is told from one that was damaged. An event is a byte
-// for its kind and varints for its members (protobuf's encoding, signed ones zigzag).
+// The bytes of a node's recording are the line kMagic and blocks with checksums: one header, any
+// number of blocks with events, and one end. A block consists of its kind (a letter), the length of
+// its content (4 bytes), the CRC-32C of these 5 bytes (4), the content, and the CRC-32C of the
+// content (4). Numbers are little-endian. A stream that breaks off, in a block or between two, can
+// so be told from one that was damaged. An event is a byte for its kind and varints for its members
+// (protobuf's encoding, signed ones zigzag).
 //
-// Functions are pure, save for reading files; safe from any thread and on hostile input.
+// Functions are pure, except those that read files. They are safe from any thread and on hostile
+// input.
 #ifndef GRAPEVINE_RUN_RECORDING_RECORDING_H_
 #define GRAPEVINE_RUN_RECORDING_RECORDING_H_
 
@@ -30,7 +32,7 @@
 
 namespace grapevine {
 
-// With what every version's first line begins.
+// The beginning of the first line in every version of the format.
 inline constexpr std::string_view kMagicOfAll = "grapevine-recording-";
 inline constexpr std::string_view kMagic = "grapevine-recording-1\n";
 
@@ -41,64 +43,65 @@ struct Block {
   std::string_view content;
 };
 
-// Before and after a block's content.
+// Bytes before and after a block's content.
 inline constexpr size_t kBlockHead = 9;
 inline constexpr size_t kBlockTail = 4;
 
-// No header or end is longer.
+// The longest content of a header or an end.
 inline constexpr size_t kMaxMessageBytes = size_t{16} << 20;
 
 void AppendBlock(const Block& block, std::string* bytes);
-// The block with which `bytes` begin; nothing if they end before it does. Errors say what is
-// wrong with it.
+// Returns the block at the beginning of `bytes`; absent if `bytes` end before the block does.
+// Errors say what is wrong with the block.
 absl::StatusOr<std::optional<Block>> ParseBlock(std::string_view bytes);
 
 void AppendEvent(const Event& event, std::string* bytes);
-// Removes the event with which `bytes` begin, of a run of so many nodes. What drivers know better
-// is not in it: the bytes and the note of a message. Errors say what is wrong.
+// Removes the event at the beginning of `bytes`, of a run of `nodes` nodes, and returns it. The
+// event lacks what drivers know better: the bytes and the note of a message. Errors say what is
+// wrong.
 absl::StatusOr<Event> TakeEvent(Rank nodes, std::string_view* bytes);
 
-// What RecordingEnd has of a model.
+// Returns the checksum of a model in RecordingEnd.
 uint32_t ModelChecksum(std::span<const float> model);
 
-// Immutable once read. Its memory is that of its bytes.
+// The recording of one node, immutable once read. It takes as much memory as its bytes.
 class RecordedNode {
  public:
   const RecordingHeader& header() const { return header_; }
   Rank rank() const { return header_.rank(); }
   int64_t events() const { return events_; }
-  // Absent where the recording breaks off.
+  // The end of the recording; absent if the recording breaks off.
   const std::optional<RecordingEnd>& end() const { return end_; }
   const std::string& file() const { return file_; }
-  // "run.rec: rank 2, offset 345": for errors.
+  // Returns a place in the file for errors: "run.rec: rank 2, offset 345".
   std::string At(int64_t offset) const;
 
  private:
   friend class RecordingReader;
   friend class EventCursor;
   struct Piece {
-    size_t begin;    // in bytes_
-    int64_t offset;  // in the file
+    size_t begin;    // offset in bytes_
+    int64_t offset;  // offset in the file
   };
 
   std::string file_;
   RecordingHeader header_;
   std::optional<RecordingEnd> end_;
   int64_t events_ = 0;
-  std::string bytes_;  // of all events
+  std::string bytes_;  // bytes of all events
   std::vector<Piece> pieces_;
 };
 
-// Goes through the events of a node, which outlives it. Thread-compatible.
+// Goes through the events of a node. The node must outlive the cursor. Thread-compatible.
 class EventCursor {
  public:
   explicit EventCursor(const RecordedNode* node) : node_(node) { Read(); }
 
   bool done() const { return !event_; }
-  // Unless it is done:
+  // The event, its index and its place; invalid once `done()` is true.
   const Event& event() const { return *event_; }
   int64_t index() const { return index_; }
-  // Where the event is: "run.rec: rank 2, offset 345, event 17".
+  // Returns the place of the event: "run.rec: rank 2, offset 345, event 17".
   std::string Where() const;
   void Next();
 
@@ -106,15 +109,16 @@ class EventCursor {
   void Read();
 
   const RecordedNode* node_;
-  size_t at_ = 0;    // of the event
-  size_t next_ = 0;  // behind it
+  size_t at_ = 0;    // offset of the event
+  size_t next_ = 0;  // offset behind the event
   size_t piece_ = 0;
   int64_t index_ = 0;
   std::optional<Event> event_;
 };
 
-// The recordings of all nodes of one run, by rank. Checks all checksums and events, and that each
-// rank is there once. Errors are kInput and name the file, the offset, the rank and what to do.
+// Reads the recordings of all nodes of one run, and returns them by rank. Checks all checksums and
+// events, and that each rank occurs once. Errors are kInput and name the file, the offset, the rank
+// and what to do.
 absl::StatusOr<std::vector<RecordedNode>> ReadRecordings(std::span<const std::string> files);
 
 }  // namespace grapevine

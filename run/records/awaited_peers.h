@@ -1,4 +1,4 @@
-// For whom a node has waited, and how long, in bounded memory.
+// The peers for which a node has waited, and how long, in bounded memory.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_RUN_RECORDS_AWAITED_PEERS_H_
@@ -12,12 +12,12 @@
 
 namespace grapevine {
 
-// Of at most `most` peers, each exactly; beyond that, a new one replaces the one that was waited
-// for least and inherits its time (the Space-Saving sketch of Metwally, Agrawal and El Abbadi
+// The waits for at most `most` peers, each exact. Beyond that, a new peer replaces the one with the
+// shortest wait and inherits its time (the Space-Saving sketch of Metwally, Agrawal and El Abbadi
 // 2005).
 class AwaitedPeers {
  public:
-  // More neighbours than a node has in any graph that is meant to be sparse.
+  // The default limit, more neighbours than a node has in any graph that is meant to be sparse.
   static constexpr size_t kMost = 64;
 
   struct Wait {
@@ -28,9 +28,10 @@ class AwaitedPeers {
   AwaitedPeers() = default;
   explicit AwaitedPeers(size_t most) : most_(most) {}
 
-  // Nothing for a time that is not positive. Sums end at the greatest that there is.
+  // Adds `time` to the wait for `peer`. Ignores a time that is not positive. Sums saturate at the
+  // largest value.
   void Add(Rank peer, std::chrono::nanoseconds time);
-  // Longest first; among equals, the lower rank first.
+  // Returns all waits, longest first; among equals, the lower rank first.
   std::vector<Wait> Longest() const;
 
  private:

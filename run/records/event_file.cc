@@ -19,14 +19,14 @@ namespace {
 using tensorboard::Event;
 using tensorboard::SessionLog;
 
-// Little-endian.
+// Returns the `count` low bytes of a number, little-endian.
 std::string Bytes(uint64_t number, int count) {
   std::string bytes;
   for (int i = 0; i < count; ++i) bytes += static_cast<char>(number >> (8 * i) & 0xff);
   return bytes;
 }
 
-// A CRC of data that have CRCs in them says little, and so TFRecords rotate theirs.
+// TFRecords rotate their CRCs: a CRC says little of data that contain CRCs.
 std::string MaskedCrc(std::string_view bytes) {
   const uint32_t crc = Crc32c(0, bytes.data(), bytes.size());
   return Bytes((crc >> 15 | crc << 17) + 0xa282ead8u, 4);
@@ -44,7 +44,7 @@ Event At(absl::Time time) {
   return event;
 }
 
-// A file's beginning.
+// Returns the first records of a file.
 std::string FirstRecords(absl::Time first, int64_t from) {
   Event version = At(first);
   version.set_file_version("brain.Event:2");
@@ -62,7 +62,7 @@ std::string PathOf(const std::string& run, absl::Time now) {
                       ".", getpid());
 }
 
-// The scalars of a line by their tags; TensorBoard shows those with the same beginning together.
+// The scalars of a line by tag. TensorBoard shows tags with the same beginning together.
 constexpr auto kScalars = [](const RunMetrics& metrics, auto&& visit) {
   visit("train/loss", metrics.train_loss);
   visit("train/learning_rate", metrics.learning_rate);

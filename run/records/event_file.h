@@ -1,9 +1,9 @@
 // A run's measurements as TensorBoard reads them: an event file beside metrics.jsonl, with a scalar
 // for each measurement, at the step of its round.
 //
-// TFRecords of Event messages: https://www.tensorflow.org/tutorials/load_data/tfrecord. Every
-// process that measures a run begins a file of its own; TensorBoard joins them in the order of
-// their names. Safe from any thread.
+// The file consists of TFRecords of Event messages:
+// https://www.tensorflow.org/tutorials/load_data/tfrecord. Every process that measures a run begins
+// a file of its own; TensorBoard joins them in the order of their names. Safe from any thread.
 #ifndef GRAPEVINE_RUN_RECORDS_EVENT_FILE_H_
 #define GRAPEVINE_RUN_RECORDS_EVENT_FILE_H_
 
@@ -18,17 +18,18 @@
 
 namespace grapevine {
 
-// When simulated runs begin, whose events have simulated times: 2000-01-01 00:00 UTC.
+// Returns the time at which all simulated runs begin, 2000-01-01 00:00 UTC: their events have
+// simulated times.
 absl::Time SimulatedRunsBegin();
 
-// Creates a file in the folder `run`, named after this process, which begins at `now`. Its events
-// begin at `first`, the same for a real run. What earlier files have of rounds after `from` is
-// void; 0: there are none. Errors are kOutput.
+// Creates a file in the folder `run`, named after this process, which begins at `now`. The events
+// begin at `first`, which equals `now` for a real run. The events of earlier files after round
+// `from` become void; `from` is 0 if there are no earlier files. Errors are kOutput.
 absl::StatusOr<std::unique_ptr<LineFile>> CreateEventFile(const std::string& run, absl::Time now,
                                                           absl::Time first, int64_t from);
 
-// The record of a measurement that was taken `at` this time: to be appended as it is. Absent values
-// are left out.
+// Returns the record of a measurement that was taken at the time `at`, to be appended as it is.
+// Absent values are left out.
 std::string EventRecord(const RunMetrics& metrics, absl::Time at);
 
 }  // namespace grapevine

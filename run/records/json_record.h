@@ -1,5 +1,5 @@
-// A flat struct as a JSON object, by one table of its members, so that what is written and what
-// is read cannot drift apart.
+// A flat struct as a JSON object. One table of its members serves writing and reading, so that the
+// two cannot drift apart.
 //
 // Reading is safe on hostile input: it checks the type and range of each member, ignores unknown
 // ones, and treats null as absent. NaN and infinity are written as null, since JSON has neither.
@@ -32,7 +32,7 @@ namespace grapevine {
 
 namespace json_record_internal {
 
-// Stores the Value that `json` holds; false if it holds none.
+// Stores the value that `json` holds. Returns false if `json` holds no value of that type.
 inline bool Read(const nlohmann::json& json, double* value) {
   if (!json.is_number()) return false;
   *value = json.get<double>();
@@ -61,7 +61,8 @@ inline bool Read(const nlohmann::json& json, std::string* value) {
   return true;
 }
 
-// Far more than any list of a record has, whose longest have an entry for each server.
+// The largest list accepted: far more than any list of a record has, the longest of which have an
+// entry for each server.
 inline constexpr size_t kMaxListed = size_t{1} << 20;
 
 template <typename Value>
@@ -98,12 +99,13 @@ nlohmann::ordered_json ToJson(const Record& record, const Members& members) {
   return json;
 }
 
-// On one line for indent = -1. Bytes that are not UTF-8 (in a path, say) become U+FFFD.
+// Returns the text of `json`, on one line for indent = -1. Bytes that are not UTF-8, for example in
+// a path, become U+FFFD.
 inline std::string Dump(const nlohmann::ordered_json& json, int indent = -1) {
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// Errors name the member, not the file.
+// Reads a record by the table of its members. Errors name the member, not the file.
 template <typename Record, typename Members>
 absl::StatusOr<Record> FromJson(const nlohmann::json& json, const Members& members) {
   if (!json.is_object()) return absl::InvalidArgumentError("is not a JSON object");
@@ -125,7 +127,7 @@ absl::StatusOr<Record> FromJson(const nlohmann::json& json, const Members& membe
   return record;
 }
 
-// The same from text.
+// Reads a record from the text of a JSON object; see FromJson.
 template <typename Record, typename Members>
 absl::StatusOr<Record> FromJsonText(std::string_view text, const Members& members) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);

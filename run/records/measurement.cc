@@ -10,14 +10,13 @@
 namespace grapevine {
 namespace {
 
-// The same bits as simulated times have everywhere.
+// Gives the same bits as the conversion of simulated times does everywhere.
 double InSeconds(std::chrono::nanoseconds time) {
   return SecondsOfNanoseconds(static_cast<double>(time.count()));
 }
 
 double Mean(double sum, int64_t count) { return sum / static_cast<double>(count); }
 
-// Both kinds of lines have it.
 template <typename Metrics>
 void AddNoise(const GradientNoise& noise, Metrics* metrics) {
   if (noise.gradients == 0) return;
@@ -36,7 +35,7 @@ StepMeans MeansOf(const StepSums& sums) {
 
 double Work(const StepMeans& steps) { return steps.mean_s - steps.wait_s; }
 
-// Absent for work that took no time.
+// Returns samples per second; absent for work that took no time.
 std::optional<double> Rate(int64_t samples, double seconds) {
   if (seconds <= 0) return std::nullopt;
   return static_cast<double>(samples) / seconds;
@@ -129,7 +128,7 @@ void AddLongestWaits(const std::map<int64_t, AwaitedPeers>& nodes, Summary* summ
       all.push_back({.rank = rank, .peer = wait.rank, .seconds = wait.seconds});
     }
   }
-  // By rank and peer among equals.
+  // Equal waits stay in the order of rank and peer.
   std::ranges::stable_sort(all, std::greater(), &PeerWait::seconds);
   if (all.size() > Summary::kMostLongestWaits) all.resize(Summary::kMostLongestWaits);
 }

@@ -1,4 +1,4 @@
-// Turns what nodes did into lines of metrics.jsonl: the arithmetic that real and simulated runs
+// Turns the work of nodes into lines of metrics.jsonl: the arithmetic that real and simulated runs
 // share.
 #ifndef GRAPEVINE_RUN_RECORDS_MEASUREMENT_H_
 #define GRAPEVINE_RUN_RECORDS_MEASUREMENT_H_
@@ -17,28 +17,29 @@
 
 namespace grapevine {
 
-// Where in the training a measurement is taken.
+// The point of the training at which a measurement is taken.
 struct TrainingPoint {
-  int64_t round = 0;         // completed
-  double epoch = 0;          // as in RunMetrics
-  double learning_rate = 0;  // of the last completed round
+  int64_t round = 0;         // completed rounds
+  double epoch = 0;          // see RunMetrics::epoch
+  double learning_rate = 0;  // learning rate of the last completed round
 };
 
-// What one node did since its last line.
+// The work of one node since its last line.
 struct NodeWork {
-  double loss_sum = 0;    // of the mean losses of the passes whose losses are known
-  int64_t gradients = 0;  // none on a parameter server
-  int64_t passes = 0;     // of these gradients, each over a batch
-  int64_t losses = 0;     // of these passes, are known
-  GradientNoise noise;    // of those in which it was measured
-  // Of the last one in which they were measured; empty if there is none.
+  double loss_sum = 0;    // sum of the mean losses of `losses` passes
+  int64_t gradients = 0;  // 0 on a parameter server
+  int64_t passes = 0;     // passes of these gradients, each over a batch
+  int64_t losses = 0;     // passes whose losses are known
+  GradientNoise noise;    // sum over the gradients in which it was measured
+  // The norms of the last gradient in which they were measured; empty if there was none.
   std::vector<TensorNorms> norms;
   std::chrono::nanoseconds gradient{};
   std::chrono::nanoseconds mix{};
-  std::chrono::nanoseconds time{};  // from boundary to boundary
+  std::chrono::nanoseconds time{};  // time of the steps, from boundary to boundary
   AwaitedPeers awaited;
 
-  // `loss` is the mean over so many passes; NaN if nobody knows it.
+  // Adds a gradient of `count` passes that took `took`. `loss` is the mean over the passes; NaN if
+  // it is not known.
   void AddGradient(double loss, int64_t count, std::chrono::nanoseconds took,
                    const GradientNoise& its_noise = {},
                    std::span<const TensorNorms> its_norms = {}) {
@@ -54,25 +55,26 @@ struct NodeWork {
   }
 };
 
-// The node's line, without its byte totals. `time` counts from the first round, `batch` is in
-// samples, of a pass. Losses are omitted for a model that does not learn.
+// Returns the node's line, without its byte totals. `time` is the time since the first round,
+// `batch` the number of samples in a pass. The line of a model that does not learn has no losses.
 NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds time,
                         const NodeWork& work, int64_t batch, bool learns);
 
-// What one node has done in the whole run, where nodes share a budget of gradients.
+// The work of one node in the whole run, where nodes share a budget of gradients.
 struct NodeTotals {
-  int64_t gradients = 0;  // that it computed
-  double gradient_s = 0;  // in this time
-  double time_s = 0;      // of this
-  int64_t applied = 0;    // gradients that entered a model there, of whatever staleness
+  int64_t gradients = 0;  // gradients that the node computed
+  double gradient_s = 0;  // time in which it computed them
+  double time_s = 0;      // time of the whole run
+  int64_t applied = 0;    // gradients that entered a model on this node, of any staleness
   double staleness_mean = 0;
   int64_t staleness_max = 0;
 };
 
-// Adds what only such a run has, over all nodes, of which the first `workers` compute gradients.
+// Adds the members of the summary that only a run with a shared budget of gradients has. `nodes`
+// are all nodes by rank; the first `workers` of them compute gradients.
 void AddTotals(std::span<const NodeTotals> nodes, int64_t workers, Summary* summary);
 
-// Where the time of a worker's steps went: sums.
+// Sums over a worker's steps, which say where their time went.
 struct StepSums {
   int64_t count = 0;
   double time_s = 0;
@@ -83,31 +85,32 @@ struct StepSums {
   StepSums& operator+=(const StepSums& other);
 };
 
-// Of the work that this line of the node is about.
+// Returns the sums over the steps of `work`. `line` is the line that MeasureNode made of it.
 StepSums StepsOf(const NodeWork& work, const NodeMetrics& line);
 
-// Adds the means of what each of these ranks did in all, and which of several is the slowest;
-// nothing where there are no steps.
+// Adds the means over the steps of all these ranks and, if several have steps, the slowest of them.
+// Adds nothing if none has steps.
 void AddSteps(const std::map<int64_t, StepSums>& nodes, Summary* summary);
 
-// For whom a node waited, longest first.
+// Returns the peers for which a node waited, longest wait first.
 std::vector<WaitedFor> InSeconds(const AwaitedPeers& awaited);
 
-// Adds the longest waits of all, of these ranks.
+// Adds the longest waits of all these ranks.
 void AddLongestWaits(const std::map<int64_t, AwaitedPeers>& nodes, Summary* summary);
 
-// What all nodes did since the last measurement of the run.
+// The work of all nodes since the last measurement of the run.
 struct RunWork {
-  double time_s = 0;  // from the first round until the last node completed this one
-  // Summed over the workers, `losses` values in all; absent if nothing is learnt. There may be none
-  // where rounds are nominal.
+  // Time from the first round until the last node completed this round.
+  double time_s = 0;
+  // The sum of `losses` loss values over the workers; absent if nothing is learnt. `losses` may be
+  // 0 where rounds are nominal.
   std::optional<double> loss_sum;
   int64_t losses = 0;
-  GradientNoise noise;  // likewise, of the gradients in which it was measured
+  GradientNoise noise;  // sum over the gradients in which it was measured
   int64_t samples = 0;
-  int64_t bytes_sent = 0;              // since the first round
-  std::optional<int64_t> living = {};  // nodes that are not lost, once one is
-  // If known without an evaluation.
+  int64_t bytes_sent = 0;              // bytes sent since the first round
+  std::optional<int64_t> living = {};  // nodes that are not lost; absent until one is lost
+  // Distances that are known without an evaluation.
   std::optional<double> consensus_distance;
   std::optional<double> buffer_distance;
 };
@@ -115,25 +118,25 @@ struct RunWork {
 // The measurements of a run, in ascending order of rounds. Thread-compatible.
 class RunMeter {
  public:
-  // The run goes on behind these measurements, at this time.
+  // Continues the measurements `measured` of a run that goes on at `time_s`.
   void Resume(std::span<const RunMetrics> measured, double time_s);
 
-  // A round that all nodes have completed, with its evaluation, if any.
+  // Measures a round that all nodes have completed, with its evaluation, if any.
   RunMetrics Measure(const TrainingPoint& point, const RunWork& work,
                      const std::optional<EvaluationRecord>& evaluation);
-  // An evaluation alone: the nodes' work counts towards a later measurement. Its time is never
-  // before the previous measurement's.
+  // Measures an evaluation alone; the nodes' work counts towards a later measurement. The time of
+  // the result is never before that of the last measurement of work.
   RunMetrics MeasureModel(const TrainingPoint& point, double time_s,
                           const EvaluationRecord& evaluation);
 
-  // The last known value of each measurement.
+  // Returns the last known value of each measurement.
   const RunMetrics& latest() const { return latest_; }
 
  private:
   void AddEvaluation(const EvaluationRecord& evaluation, RunMetrics* metrics);
 
-  int64_t evaluation_bytes_ = 0;  // sent for all evaluations
-  double time_s_ = 0;             // when work was measured last
+  int64_t evaluation_bytes_ = 0;  // bytes sent for all evaluations
+  double time_s_ = 0;             // time at which work was measured last
   RunMetrics latest_;
 };
 

@@ -22,7 +22,7 @@ std::string RanksText(const std::vector<int64_t>& ranks) {
   return text;
 }
 
-// "without rank 3 and with ranks 4, 5 from round 52 on".
+// Returns "without rank 3 and with ranks 4, 5 from round 52 on".
 std::string ChangeText(const MembershipChange& change) {
   std::vector<std::string> parts;
   if (!change.lost.empty()) parts.push_back(absl::StrCat("without ", RanksText(change.lost)));

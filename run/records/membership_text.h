@@ -1,4 +1,4 @@
-// Who was lost in a run and who came in, for people.
+// The nodes that a run lost and those that joined it, as text for people.
 //
 // Pure, safe from any thread.
 #ifndef GRAPEVINE_RUN_RECORDS_MEMBERSHIP_TEXT_H_
@@ -10,8 +10,9 @@
 
 namespace grapevine {
 
-// "7 of 8 nodes at the end: without rank 3 from round 52 on; with rank 2 from round 90 on";
-// of many changes the first ones, and how many more there were. Empty where nobody was lost.
+// Returns "7 of 8 nodes at the end: without rank 3 from round 52 on; with rank 2 from round 90 on".
+// If there are many changes, lists the first ones and the number of the others. Empty if no node
+// was lost.
 std::string MembershipText(const Summary& summary);
 
 }  // namespace grapevine

@@ -159,7 +159,7 @@ absl::Status InMember(const char* name, const absl::Status& why) {
   return absl::InvalidArgumentError(absl::StrCat("\"", name, "\": ", std::string(why.message())));
 }
 
-// The object under `name`, if there is one.
+// Reads the object under `name` into `record`, if the member is present.
 template <typename Record, typename Members>
 absl::Status ReadMember(const nlohmann::json& json, const char* name, const Members& members,
                         std::optional<Record>* record) {
@@ -171,7 +171,7 @@ absl::Status ReadMember(const nlohmann::json& json, const char* name, const Memb
   return absl::OkStatus();
 }
 
-// A list of one object for each tensor, without those whose norms are no numbers.
+// Returns a list with one object for each tensor, except tensors whose norms are not finite.
 nlohmann::ordered_json NormsToJson(const std::vector<TensorNorms>& norms) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const TensorNorms& tensor : norms) {
@@ -188,7 +188,7 @@ nlohmann::ordered_json ListToJson(const std::vector<Record>& records, const Memb
   return list;
 }
 
-// Far more than the tensors of a network, or the neighbours of a node.
+// The longest list accepted: far more than a network has tensors or a node has neighbours.
 constexpr size_t kMaxRecords = 1 << 16;
 
 template <typename Record, typename Members>
@@ -205,7 +205,7 @@ absl::StatusOr<std::vector<Record>> ListFromJson(const nlohmann::json& list,
   return records;
 }
 
-// The list of objects under `name`, if there is one.
+// Reads the list of objects under `name` into `records`, if the member is present.
 template <typename Record, typename Members>
 absl::Status ReadList(const nlohmann::json& json, const char* name, const Members& members,
                       std::optional<std::vector<Record>>* records) {
@@ -232,7 +232,7 @@ void Remember(const RunMetrics& metrics, RunMetrics* latest) {
          &RunMetrics::test_accuracy_recalibrated, &RunMetrics::consensus_distance,
          &RunMetrics::buffer_distance, &RunMetrics::bytes_sent_total,
          &RunMetrics::evaluation_bytes_sent_total, &RunMetrics::samples_per_s, &RunMetrics::living);
-  // Absent is a measurement, too: of all.
+  // An absent value is a measurement, too: the evaluation used all samples.
   if (metrics.test_loss) latest->test_samples = metrics.test_samples;
 }
 

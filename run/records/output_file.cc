@@ -74,7 +74,7 @@ absl::Status CreateFolders(const std::string& path) {
   return absl::OkStatus();
 }
 
-// mkdir decides between callers in the same second.
+// If several callers choose the same name, mkdir decides between them.
 absl::StatusOr<std::string> CreateFreshFolder(const std::string& path) {
   RETURN_IF_ERROR(CheckWritable(path));
   const std::string above = fs::path(path).parent_path().string();
@@ -97,7 +97,7 @@ absl::Status SystemError(int error, std::string_view what, const std::string& pa
   return OutputError(absl::StrCat("cannot ", std::string(what), " ", path), error);
 }
 
-// For the pending lines of a run that has failed.
+// How long the pending lines of a run that has failed are waited for.
 constexpr std::chrono::seconds kPatience{2};
 
 BackgroundWriter::Options Appending(std::shared_ptr<LineFile> file,
@@ -137,7 +137,7 @@ absl::Status LineFile::AppendRecord(std::string_view whole) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       const int error = errno;
-      // If even this fails, the reader finds half of it and reports that.
+      // If even this fails, the reader finds a partial record and reports that.
       if (done > 0 && start >= 0) (void)!ftruncate(descriptor_, start);
       return SystemError(error, "write", path_);
     }

@@ -9,7 +9,7 @@ std::string Version() {
 }
 
 std::string Revision() {
-  // Empty when Bazel ran without tools/workspace_status.
+  // The stamp is empty when Bazel ran without tools/workspace_status.
   const std::string stamp = ""
 #include "run/records/revision_stamp.inc"
       ;

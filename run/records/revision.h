@@ -6,15 +6,16 @@
 
 namespace grapevine {
 
-// The release, from the file VERSION: "0.1.0".
+// Returns the release, from the file VERSION: "0.1.0".
 std::string Version();
 
-// The git revision of the source tree that this was built from, with "-dirty" if tracked files
-// differed; "unknown" outside a git checkout. Built in a workspace of somebody's own
-// (docs/extending.md), that one's follows: "0123456789ab+ba9876543210-dirty".
+// Returns the git revision of the source tree that this program was built from, with "-dirty" if
+// tracked files differed; "unknown" outside a git checkout. If it was built in a user's own
+// workspace (docs/extending.md), the revision of that workspace follows:
+// "0123456789ab+ba9876543210-dirty".
 std::string Revision();
 
-// The day of that revision, in UTC: "2024-02-29"; empty outside a git checkout.
+// Returns the day of the git revision, in UTC: "2024-02-29"; empty outside a git checkout.
 std::string RevisionDate();
 
 }  // namespace grapevine

@@ -36,7 +36,7 @@ std::string Myself(absl::Time now) {
                       absl::FormatTime("%Y-%m-%d %H:%M:%S", now, absl::UTCTimeZone()), " UTC");
 }
 
-// Whoever holds it may not have said so yet.
+// Names the holder of the lock, which may not have written its name yet.
 std::string Holder(const std::string& path) {
   constexpr size_t kLongest = 300;
   const std::string text = ReadFile(path).value_or("");
@@ -54,7 +54,7 @@ absl::Status IsBeingWritten(const std::string& folder) {
 RunLock::RunLock(std::string path, std::optional<FileLock> lock, std::string text)
     : path_(std::move(path)), lock_(std::move(lock)), text_(std::move(text)) {}
 
-// Before it is released, so that nobody removes the next one's.
+// Removes the file before the lock is released: later it could be the next holder's.
 RunLock::~RunLock() {
   if (lock_) lock_->RemoveFile(path_);
 }
@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<const RunLock>> RunLock::Take(const std::string& 
   RETURN_IF_ERROR(AsOutputStatus(lock.status()));
   std::unique_ptr<const RunLock> held(
       new RunLock(path, *std::move(lock), absl::StrCat(Myself(now), "\n")));
-  // Into the file that is locked, not in its place.
+  // Writes into the locked file. A new file in its place would not be locked.
   std::ofstream file(path);
   file << held->text() << std::flush;
   if (!file) return OutputError(absl::StrCat("cannot write ", path));
@@ -89,7 +89,7 @@ absl::Status CheckNobodyWrites(const std::string& folder) {
 
 namespace {
 
-// What is in a folder besides files of these names and unfinished ones.
+// Returns what is in a folder besides files of these names and unfinished ones.
 absl::StatusOr<FoundFolder> LookBeside(const std::string& folder,
                                        std::initializer_list<std::string_view> names) {
   ASSIGN_OR_RETURN(const FoundFolder found, LookAtFolder(folder));
@@ -152,7 +152,7 @@ absl::StatusOr<LockedFolder> PrepareOut(const std::string& path, bool overwrite,
   RETURN_IF_ERROR(CheckOut(path, overwrite));
   RETURN_IF_ERROR(CreateFolders(path));
   ASSIGN_OR_RETURN(LockedFolder locked, LockFolder(path, now));
-  // Another run may have come and gone since.
+  // Checks again: another run may have written here before the lock was taken.
   RETURN_IF_ERROR(CheckContent(path, overwrite));
   return locked;
 }
@@ -194,7 +194,7 @@ absl::Status CheckRunDirectory(const Config& config) {
 
 namespace {
 
-// Whether a file will lie in the run's own folder, which need not exist yet.
+// Whether a file will lie in the run's own folder, which may not exist yet.
 bool IsInRunDirectory(const std::string& path, const Config& config) {
   const auto folder_of = [](const fs::path& file) { return file.lexically_normal().parent_path(); };
   return config.has_out() && folder_of(path) == folder_of(fs::path(config.out()) / "file");
@@ -205,7 +205,7 @@ bool IsInRunDirectory(const std::string& path, const Config& config) {
 absl::Status CheckRecordings(const Config& config) {
   for (const std::string& path : {config.trace(), config.profile(), config.record()}) {
     if (path.empty() || IsInRunDirectory(path, config)) continue;
-    // Created and abandoned.
+    // Creates the file and abandons it.
     if (const auto file = AtomicFile::Create(path); !file.ok()) {
       return AsOutputStatus(file.status());
     }
@@ -222,7 +222,7 @@ absl::StatusOr<RunReservation> RunReservation::Make(const Config& config, absl::
   return reservation;
 }
 
-// There is a config.textproto all the time: if we are interrupted, this is still a run directory.
+// config.textproto exists all the time: after an interruption this is still a run directory.
 absl::Status RunReservation::Begin() {
   const std::optional<Config> config = std::exchange(config_, std::nullopt);
   if (!config) return absl::OkStatus();
@@ -231,7 +231,7 @@ absl::Status RunReservation::Begin() {
   return WriteOutputFile(ConfigPath(path()), ConfigFileText(*config));
 }
 
-// If others have files there, it stays a run directory, which may be replaced again.
+// A folder with files of others stays a run directory, which may be replaced again.
 absl::Status RunReservation::Undo() {
   if (!std::exchange(begun_, false)) return absl::OkStatus();
   RETURN_IF_ERROR(RemoveRunFiles(path()));
@@ -269,7 +269,7 @@ absl::StatusOr<std::string> PrepareNodeDirectory(const std::string& run, int ran
 
 namespace {
 
-// What `parse` makes of a whole file.
+// Parses a whole file with `parse`.
 template <typename Record>
 absl::StatusOr<Record> ReadRecord(const std::string& path,
                                   absl::StatusOr<Record> (*parse)(std::string_view)) {

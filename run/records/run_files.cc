@@ -22,7 +22,7 @@ constexpr std::string_view kNodePrefix = "node-";
 bool IsDigit(unsigned char c) { return std::isdigit(c); }
 bool IsLowerHex(unsigned char c) { return std::isdigit(c) || (c >= 'a' && c <= 'f'); }
 
-// "node-12", "round-200.safetensors".
+// Whether `name` is a prefix, a number and a suffix: "node-12", "round-200.safetensors".
 bool IsNumbered(std::string_view name, std::string_view prefix, std::string_view suffix = "") {
   if (name.size() <= prefix.size() + suffix.size()) return false;
   if (!name.starts_with(prefix) || !name.ends_with(suffix)) return false;
@@ -48,7 +48,7 @@ bool IsRuns(std::string_view name) {
 bool IsNodes(std::string_view name) {
   constexpr std::array<std::string_view, 5> kNames = {"metrics.jsonl", "profile.textproto",
                                                       "trace.bin", "events.rec", kModelFile};
-  // Of a program that computes the node's gradients: its optimizer's state.
+  // The optimizer's state of a program that computes the node's gradients.
   const bool is_programs =
       name.starts_with("program-") && (name.ends_with(".npz") || name.ends_with(".tmp"));
   return IsAmong(name, kNames) || is_programs;
@@ -76,8 +76,8 @@ absl::Status RemoveOne(const fs::path& path) {
   return error ? OutputFolderError(error, "remove", path.string()) : absl::OkStatus();
 }
 
-// The run's own of a folder below it, and the folder if nothing else was in it. A link leads to
-// what is not the run's.
+// Removes the run's own files from a folder below it, and the folder if nothing else was in it.
+// Removes only the link if the folder is one: a link leads to what is not the run's.
 absl::Status RemoveFolder(const fs::path& folder, IsOwn is_own) {
   std::error_code error;
   if (fs::is_symlink(folder, error)) return RemoveOne(folder);
@@ -125,7 +125,7 @@ absl::Status RemoveRun(const std::string& run) {
   return RemoveOne(ConfigPath(run));
 }
 
-// First what makes it valid: what is left, if we are killed in between, is no checkpoint.
+// Removes the manifest first: what is left after an interruption is no checkpoint.
 absl::Status RemoveCheckpointFiles(const std::string& checkpoint) {
   std::error_code error;
   if (!fs::is_symlink(checkpoint, error)) {
@@ -152,8 +152,8 @@ bool IsUnfinished(std::string_view name) {
   if (tmp == std::string_view::npos) return false;
   const std::string_view target = name.substr(0, tmp), writer = name.substr(tmp + kTmp.size());
   if (writer.size() == kRandom && std::ranges::all_of(writer, IsLowerHex)) return true;
-  // With the number of the writer's process, as earlier versions named them; somebody's
-  // notes.tmp.1 may be there, too.
+  // Earlier versions put the number of the writer's process into the name. A user's notes.tmp.1 is
+  // not such a file.
   const bool is_own =
       IsRuns(target) || IsNodes(target) || IsCheckpoints(target) || target == kConfigFile;
   return is_own && !writer.empty() && std::ranges::all_of(writer, IsDigit);
@@ -161,7 +161,7 @@ bool IsUnfinished(std::string_view name) {
 
 void RemoveAbandonedFiles(const std::string& folder) {
   const absl::StatusOr<std::vector<fs::path>> entries = EntriesOf(folder);
-  if (!entries.ok()) return;  // whoever opens it hears of that
+  if (!entries.ok()) return;  // opening the folder reports that
   for (const fs::path& entry : *entries) {
     if (IsUnfinished(entry.filename().string())) AtomicFile::RemoveIfAbandoned(entry.string());
   }

@@ -1,5 +1,6 @@
-// Where the nodes of a run are while it goes on: what rank 0 tells its launcher about once a
-// second, for whoever watches a terminal. Bounded whatever the number of nodes: only the extremes.
+// The standing of the nodes of a run while it goes on: what rank 0 tells its launcher about once a
+// second, to be shown on a terminal. Its size is bounded whatever the number of nodes: it has only
+// the extremes.
 //
 // Pure.
 #ifndef GRAPEVINE_RUN_RECORDS_RUN_STANDING_H_
@@ -14,30 +15,30 @@
 
 namespace grapevine {
 
-// A node that waits: nothing of its own is left to do before `peer` has done something.
+// A node that waits: it has nothing left to do before `peer` has done something.
 struct StandingWait {
   int64_t rank = 0;
   int64_t peer = 0;
-  int64_t round = 0;   // that it has completed
-  double seconds = 0;  // for which it has waited in this round, so far
+  int64_t round = 0;   // rounds that the node has completed
+  double seconds = 0;  // time that it has waited in this round, so far
 };
 
-// Of the nodes that are not done, as each has last said.
+// The standing of the nodes that are not done, from the last report of each.
 struct RunStanding {
-  // Who has completed the fewest rounds, and who the most; the lower rank among equals. Steps of
-  // their own where nodes share a budget of gradients.
+  // The nodes that have completed the fewest and the most rounds; the lower rank among equals.
+  // Where nodes share a budget of gradients, rounds are steps of the node's own.
   int64_t slowest_rank = 0;
   int64_t slowest_round = 0;
   int64_t fastest_rank = 0;
   int64_t fastest_round = 0;
-  // The longest that waits for somebody who does not wait himself, if there is one.
+  // The longest wait for a node that does not wait itself, if there is one.
   std::optional<StandingWait> wait;
 };
 
-// One line of JSON, without the line break.
+// Returns one line of JSON, without the line break.
 std::string ToJsonLine(const RunStanding& standing);
-// The inverse, safe on hostile input: ranks, rounds and times are not negative. Errors name the
-// member.
+// Parses a line that ToJsonLine has written. Safe on hostile input: ranks, rounds and times are not
+// negative. Errors name the member.
 absl::StatusOr<RunStanding> RunStandingFromJson(std::string_view line);
 
 }  // namespace grapevine

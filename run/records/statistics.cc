@@ -62,7 +62,7 @@ constexpr auto kStepTimesMembers = [](auto& record, auto&& visit) {
   visit("max_s", record.max_s);
 };
 
-// Of the whole run.
+// The members of Statistics that describe the whole run.
 constexpr auto kTotalsMembers = [](auto& record, auto&& visit) {
   visit("nodes", record.nodes);
   visit("time_s", record.time_s);
@@ -93,7 +93,7 @@ Json Node(const NodeStatistics& node) {
   return json;
 }
 
-// "12.3 % (10.1 to 14.9 %)".
+// Returns "12.3 % (10.1 to 14.9 %)".
 std::string Percents(const Spread& spread) {
   return absl::StrFormat("%.1f %% (%.1f to %.1f %%)", 100 * spread.mean, 100 * spread.min,
                          100 * spread.max);
@@ -184,7 +184,7 @@ namespace {
 
 using Parsed = nlohmann::json;
 
-// A member that must be there; null where it is not, which no record is.
+// Returns the member `name`, or null if it is missing. No record is read from null.
 const Parsed& MemberOf(const Parsed& json, const char* name) {
   static const Parsed* const none = new Parsed();
   const auto found = json.find(name);
@@ -195,21 +195,21 @@ absl::Status NamingMember(const char* name, const absl::Status& status) {
   return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" ", std::string(status.message())));
 }
 
-// A member that is a record.
+// Reads the member `name`, a record.
 template <typename Record, typename Members>
 absl::StatusOr<Record> RecordIn(const Parsed& json, const char* name, const Members& members) {
   absl::StatusOr<Record> record = FromJson<Record>(MemberOf(json, name), members);
   return record.ok() ? std::move(record) : NamingMember(name, record.status());
 }
 
-// The same where it may be absent.
+// Reads the member `name`, a spread, which may be absent.
 absl::StatusOr<std::optional<Spread>> SpreadIn(const Parsed& json, const char* name) {
   if (!json.contains(name)) return std::nullopt;
   ASSIGN_OR_RETURN(const Spread spread, RecordIn<Spread>(json, name, kSpreadMembers));
   return spread;
 }
 
-// A member that is a list, each entry as `read` reads it; absent, it is empty.
+// Reads the member `name`, a list, each entry with `read`. Returns an empty list if it is absent.
 template <typename Record, typename Read>
 absl::StatusOr<std::vector<Record>> ListIn(const Parsed& json, const char* name, const Read& read) {
   std::vector<Record> records;

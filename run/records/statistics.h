@@ -1,4 +1,4 @@
-// Where the time of a run's steps went: RUN/statistics.json (docs/statistics.md).
+// Statistics of where the time of a run's steps went: RUN/statistics.json (docs/statistics.md).
 #ifndef GRAPEVINE_RUN_RECORDS_STATISTICS_H_
 #define GRAPEVINE_RUN_RECORDS_STATISTICS_H_
 
@@ -13,27 +13,27 @@
 
 namespace grapevine {
 
-// Quantiles of any number of durations in little memory: below 1024 ns each has a bucket; above,
-// each power of two is split into 512 buckets, so that a quantile is within 0.1 % of a duration
-// that occurred. Integer arithmetic: the same durations give the same quantiles in any order, on
-// every machine. Thread-compatible.
+// Quantiles of any number of durations in little memory. Below 1024 ns each duration has a bucket
+// of its own; above, each power of two is split into 512 buckets, so that a quantile is within
+// 0.1 % of a duration that occurred. Quantiles use integer arithmetic: the same durations give the
+// same quantiles in any order, on every machine. Thread-compatible.
 class DurationHistogram {
  public:
-  // Nanoseconds; negative durations count as 0.
+  // Adds a duration. Negative durations count as 0.
   void Add(int64_t nanoseconds);
   void Merge(const DurationHistogram& other);
 
   int64_t count() const { return count_; }
-  // Exact; 0 if there are none.
+  // Exact values; 0 without durations.
   int64_t min() const { return count_ > 0 ? min_ : 0; }
   int64_t max() const { return max_; }
   double mean() const { return count_ > 0 ? sum_ / static_cast<double>(count_) : 0; }
-  // The smallest duration that at least a fraction q of all do not exceed, q in [0, 1]; exact for
-  // q = 0 and 1. 0 if there are none.
+  // Returns the smallest duration that at least a fraction `q` of all durations do not exceed, `q`
+  // in [0, 1]. Exact for q = 0 and q = 1; 0 without durations.
   int64_t Quantile(double q) const;
 
  private:
-  std::vector<int64_t> buckets_;  // as many as were needed
+  std::vector<int64_t> buckets_;  // up to the highest bucket in use
   int64_t count_ = 0;
   int64_t min_ = 0;
   int64_t max_ = 0;
@@ -47,7 +47,7 @@ struct NodeStatistics {
   double gradient_s = 0;
   double mix_s = 0;   // mixing, stepping, handling of messages
   double wait_s = 0;  // idle
-  // Whom it waited for, longest first; at most four.
+  // The peers for which the node waited, longest wait first; at most four.
   std::vector<WaitedFor> waited_for;
   int64_t bytes_sent = 0;
   int64_t bytes_received = 0;
@@ -56,35 +56,35 @@ struct NodeStatistics {
 // One direction of a link of a physical network.
 struct LinkStatistics {
   std::string name;
-  int64_t bytes = 0;       // of the messages that began to cross it
-  double utilization = 0;  // relative to what it could have carried in the whole run
+  int64_t bytes = 0;       // bytes of the messages that began to cross the link
+  double utilization = 0;  // share of what the link could have carried in the whole run
 };
 
 struct Statistics {
   int64_t nodes = 0;
-  double time_s = 0;  // of the whole run
-  // From boundary to boundary, over all workers and rounds.
+  double time_s = 0;  // duration of the whole run
+  // Durations of steps, from boundary to boundary, over all workers and rounds.
   DurationHistogram steps;
   // Means over the steps.
   double gradient_s = 0;
   double mix_s = 0;
   double wait_s = 0;
-  // Whom those that take these steps waited for, longest first; at most ten.
+  // The nodes for which the workers waited in these steps, longest wait first; at most ten.
   std::vector<WaitedFor> waited_for;
-  // Over the nodes.
+  // Spreads over the nodes.
   Spread bytes_sent;
   Spread bytes_received;
-  // Fractions of the time in which an interface sends (receives) at its full rate; absent if its
+  // Fractions of the time in which an interface sends (receives) at its full rate; absent if the
   // rate is unknown.
   std::optional<Spread> egress_utilization;
   std::optional<Spread> ingress_utilization;
-  // Busiest first, at most ten; none if links are not modelled individually.
+  // The busiest links, busiest first, at most ten; empty if links are not modelled individually.
   std::vector<LinkStatistics> busiest_links;
-  // By rank; in a large run, only those that waited longest.
+  // Statistics of single nodes, by rank; in a large run, only of those that waited longest.
   std::vector<NodeStatistics> listed;
 };
 
-// What the file says of the distribution of step times.
+// The distribution of step times as the file gives it.
 struct StepTimes {
   int64_t count = 0;
   double mean_s = 0;
@@ -95,22 +95,23 @@ struct StepTimes {
   double max_s = 0;
 };
 
-// As read from a file, which has no more of `statistics.steps` than `step_times`.
+// Statistics as read from a file. The file holds only `step_times` of the histogram
+// `statistics.steps`.
 struct RecordedStatistics {
   StepTimes step_times;
   Statistics statistics;
 };
 
-// Indented JSON with a line break at the end.
+// Returns indented JSON with a line break at the end.
 std::string ToJsonText(const Statistics& statistics);
-// The inverse, safe on hostile input. Errors name the member.
+// Parses what ToJsonText has written. Safe on hostile input; errors name the member.
 absl::StatusOr<RecordedStatistics> StatisticsFromJson(std::string_view text);
 
-// "of it: gradient 80.0 %, mixing 3.0 %, waiting 17.0 %", as a line, of a mean step; nothing where
-// it takes no time.
+// Returns a line on the shares of a mean step, "of it: gradient 80.0 %, mixing 3.0 %, waiting
+// 17.0 %"; empty if the step takes no time.
 std::string StepSharesText(double step_s, double gradient_s, double mix_s, double wait_s);
 
-// A few lines for a terminal, each with its line break.
+// Returns a few lines for a terminal, each with its line break.
 std::string ToReadableText(const Statistics& statistics);
 
 }  // namespace grapevine

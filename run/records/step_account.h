@@ -1,10 +1,10 @@
-// Divides the steps of one node into gradient, mixing and waiting, and says for whom it waited: one
-// rule for real and for simulated nodes.
+// Divides the steps of one node into gradient, mixing and waiting, and names the peer for which it
+// waited. The rule is the same for real and for simulated nodes.
 //
 // A step goes from boundary to boundary. Arithmetic before the end of the step's gradient runs in
-// parallel with it and counts once; the rest of the step is waiting. All of that is attributed to
-// the sender of the round's last message, if that came after the gradient: with several neighbours,
-// to the straggler among them.
+// parallel with the gradient and counts once; the rest of the step is waiting. The whole wait is
+// attributed to the sender of the round's last message if that message came after the gradient:
+// with several neighbours, to the straggler among them.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_RUN_RECORDS_STEP_ACCOUNT_H_
@@ -19,7 +19,7 @@ namespace grapevine {
 
 class StepAccount {
  public:
-  // Since any moment, of one clock.
+  // Time since an arbitrary moment. All times of an account are of one clock.
   using Time = std::chrono::nanoseconds;
 
   struct Step {
@@ -27,20 +27,22 @@ class StepAccount {
     Time gradient{};
     Time mix{};
     Time wait{};
-    std::optional<Rank> awaited;  // for whom; none: for nobody in particular
+    std::optional<Rank> awaited;  // the peer waited for; absent: no particular one
   };
 
-  // A step begins, behind so many rounds.
+  // Begins a step after `completed` rounds.
   void Begin(Round completed, Time now);
-  // A gradient of it is over.
+  // Adds a gradient of the step, which is over.
   void OnGradient(Time begin, Time end);
-  // A pass over vectors, or the handling of a message, has taken so long.
+  // Adds a pass over vectors or the handling of a message, which took `took`.
   void OnArithmetic(Time took) { step_.mix += took; }
-  // A message has come that was posted for in `round`; one of a later round does not end this one.
+  // Notes the arrival of a message that was posted for in `round`. A message of a later round does
+  // not count as one that this step waited for.
   void OnMessage(Rank from, Round round, Time arrived);
-  // So much of it was spent at rest, for want of leave to go on: it is no part of the step.
+  // Excludes `rest` from the step: the time in which the node rested because it was not allowed to
+  // go on.
   void Pause(Time rest) { began_ += rest; }
-  // It is over, and the next one begins.
+  // Ends the step, begins the next one after `completed` rounds, and returns the step that is over.
   Step End(Round completed, Time now);
 
   Round completed() const { return completed_; }
@@ -48,7 +50,7 @@ class StepAccount {
  private:
   Round completed_ = 0;
   Time began_{};
-  Step step_;      // `wait` is known at its end
+  Step step_;      // `wait` is set at its end
   Time hidden_{};  // arithmetic in parallel with the gradient
   Time gradient_end_{};
   Time last_arrival_{};

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 std::string MarkerPath(const std::string& sweep) { return absl::StrCat(sweep, "/sweep.textproto"); }
 std::string TextPath(const std::string& sweep) { return absl::StrCat(sweep, "/sweep.txt"); }
 
-// The elements of a list, in the order of the cells.
+// Returns the elements of a list, in the order of the cells.
 std::vector<std::string> ValuesOf(size_t list, const std::vector<SweepCell>& cells) {
   std::vector<std::string> values;
   std::set<std::string> seen;
@@ -36,7 +36,7 @@ std::vector<std::string> ValuesOf(size_t list, const std::vector<SweepCell>& cel
   return values;
 }
 
-// The lists as comments: the rest is a file for --config.
+// The marker has the lists as comments, so that it can serve as a file for --config.
 std::string MarkerText(const std::vector<SweepCell>& cells) {
   std::string text;
   const SweepCell& first = cells.front();
@@ -47,7 +47,7 @@ std::string MarkerText(const std::vector<SweepCell>& cells) {
   return text + ConfigFileText(first.resolved.config);
 }
 
-// The lists again, by their fields.
+// Returns the lists of a marker by the names of their fields.
 std::map<std::string, std::string> ListsIn(const std::string& marker) {
   std::map<std::string, std::string> lists;
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(marker, '\n'))) {
@@ -59,12 +59,12 @@ std::map<std::string, std::string> ListsIn(const std::string& marker) {
   return lists;
 }
 
-// Empty if there is none: the folder is not a sweep's.
+// Returns the text of the marker; empty if there is none, and so no sweep in the folder.
 std::string EarlierMarkerText(const std::string& sweep) {
   return ReadFile(MarkerPath(sweep)).value_or("");
 }
 
-// A line of one text that the other lacks; empty if there is none.
+// Returns a line of `line_of` that `text` lacks; empty if there is none.
 std::string LineThatIsNotIn(const std::string& text, const std::string& line_of) {
   const std::vector<std::string> lines = absl::StrSplit(text, '\n');
   const std::set<std::string> known(lines.begin(), lines.end());
@@ -86,13 +86,13 @@ absl::Status AnotherSweep(const std::string& path, const std::string& earlier,
                                   "); choose another --out, or replace it with --overwrite"));
 }
 
-// The cells of the sweep in that folder.
+// Returns the cells of the sweep in that folder.
 absl::StatusOr<std::vector<SweepCell>> CellsIn(const std::string& sweep) {
   const std::string marker = EarlierMarkerText(sweep);
   return ResolveSweep({.flags = ListsIn(marker), .file = MarkerPath(sweep), .text = marker});
 }
 
-// The folders of the cells that are there. A link leads to what is not the sweep's.
+// Returns the folders of the cells that exist, without links: a link leads outside the sweep.
 absl::StatusOr<std::vector<std::string>> EarlierCells(const std::string& sweep) {
   const auto cells = CellsIn(sweep);
   if (!cells.ok()) {
@@ -153,7 +153,7 @@ absl::Status CheckOut(const std::string& path, const std::vector<SweepCell>& cel
   return CheckWritable(path);
 }
 
-// Files that somebody put beside a cell's stay, and so does its folder.
+// Removes a cell. Other files in its folder stay, and so does the folder then.
 absl::Status RemoveCell(const std::string& cell, absl::Time now) {
   {
     ASSIGN_OR_RETURN(const auto lock, RunLock::Take(cell, now));
@@ -184,7 +184,7 @@ absl::StatusOr<LockedFolder> PrepareOut(const std::string& path,
   RETURN_IF_ERROR(CheckOut(path, cells));
   RETURN_IF_ERROR(CreateFolders(path));
   ASSIGN_OR_RETURN(LockedFolder locked, LockFolder(path, now));
-  // Another sweep may have come since.
+  // Checks again: another sweep may have written here before the lock was taken.
   RETURN_IF_ERROR(CheckContent(path, cells));
   if (cells.front().resolved.config.overwrite()) RETURN_IF_ERROR(RemoveEarlierSweep(path, now));
   return locked;

@@ -3,9 +3,9 @@
 //   sweep.textproto   the sweep: its lists, and the first cell's configuration;
 //                     marks the folder
 //   sweep.csv         one line per cell
-//   sweep.txt         the same for people
+//   sweep.txt         the table of sweep.csv for people
 //   LABEL/            the run directory of a cell
-//   run.lock          while it runs: who writes it (run_directory.h)
+//   run.lock          while the sweep runs: the process that writes it (run_directory.h)
 //
 // A folder holds one sweep. The same sweep continues in it; a different one replaces it only with
 // --overwrite, and then completely.
@@ -26,19 +26,21 @@
 
 namespace grapevine {
 
-// Whether CreateSweepDirectory would succeed, for a dry run; touches nothing.
+// Checks whether CreateSweepDirectory would succeed, for a dry run. Touches nothing.
 absl::Status CheckSweepDirectory(const std::vector<SweepCell>& cells);
 
-// Creates --out of the cells (at least one), or a fresh "runs/TIME-sweep", and locks it. An
-// existing path is refused while another process writes it, and unless it is an empty folder, the
-// same sweep's, or another's that --overwrite replaces: then that one's cells, those of its
-// marker's lists, and its tables are removed, and nothing else: no other run beside them, and
-// nothing that a link leads to. --overwrite is refused where a link has the name of a cell.
+// Creates --out of the cells (at least one), or a fresh "runs/TIME-sweep", and locks it.
+//
+// Refuses an existing path while another process writes it. Otherwise an existing path must be an
+// empty folder, the folder of the same sweep, or the folder of another sweep that --overwrite
+// replaces. To replace a sweep removes its tables and the cells in the lists of its marker, and
+// nothing else: neither other runs beside the cells nor anything that a link leads to. --overwrite
+// is refused if a link has the name of a cell.
 absl::StatusOr<LockedFolder> CreateSweepDirectory(const std::vector<SweepCell>& cells,
                                                   absl::Time now);
 
-// The labels of the cells of the sweep in this folder, in the order of its lists; none if it holds
-// no sweep, or one of which that cannot be told.
+// Returns the labels of the cells of the sweep in this folder, in the order of its lists. Empty if
+// the folder holds no sweep, or one whose cells cannot be determined.
 std::vector<std::string> CellLabels(const std::string& sweep);
 
 std::string SweepCsvPath(const std::string& sweep);

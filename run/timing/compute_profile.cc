@@ -15,12 +15,12 @@
 namespace grapevine {
 namespace {
 
-// Enough to resolve one gradient in a thousand.
+// The number of quantiles in a joined profile, enough to resolve one gradient in a thousand.
 constexpr size_t kMaxQuantiles = 1001;
-// A petabyte, two weeks: sums over many nodes still fit in 64 bits.
+// The largest total accepted, a petabyte or two weeks: sums over many nodes still fit in 64 bits.
 constexpr int64_t kMaxInAll = int64_t{1} << 50;
-// Bytes per nanosecond: 1 B/s and 1 PB/s. The fixed cost of a pass makes a model of a few
-// parameters slow.
+// The bounds of a plausible bandwidth of mixing in bytes per nanosecond, 1 B/s and 1 PB/s. The
+// fixed cost of a pass makes mixing slow for a model of a few parameters.
 constexpr double kSlowestMix = 1e-9;
 constexpr double kFastestMix = 1e6;
 
@@ -128,7 +128,7 @@ absl::StatusOr<std::optional<DeviceProfile>> ProfiledDevice(std::string_view com
   const std::string flag = absl::StrCat("--compute=", std::string(compute));
   if (compute.substr(0, compute.find(':')) != kName) return std::nullopt;
   compute.remove_prefix(std::min(compute.size(), kName.size() + 1));
-  // Not parsed as a spec: the name of the file may contain colons.
+  // The value is not parsed as a spec, since the name of the file may contain colons.
   const size_t option = compute.rfind(kDevice);
   const std::string path(compute.substr(0, option));
   if (path.empty()) return SpecError(flag, "needs a file: --compute=profile:FILE");

@@ -17,26 +17,26 @@
 
 namespace grapevine {
 
-// At most `most` quantiles of `times` at equal steps, including the shortest and the longest.
-// `times` may be unsorted; `most` is at least 2.
+// Returns at most `most` quantiles of `times` at equal steps, including the shortest and the
+// longest time. `times` may be unsorted; `most` is at least 2.
 std::vector<int64_t> QuantilesOf(std::vector<int64_t> times, size_t most);
 
-// One profile per device, from those that the nodes measured.
+// Joins the profiles that the nodes measured into one profile per device.
 ComputeProfile JoinProfiles(std::span<const ComputeProfile> parts);
 
-// As a textproto.
+// Returns the profile as a textproto.
 std::string ToText(const ComputeProfile& profile);
 
-// Checks what it reads: names are unique, times ascend. Errors are kInput and begin with the
-// path.
+// Reads a profile and checks it: names are unique, times ascend. Errors are kInput and begin with
+// the path.
 absl::StatusOr<ComputeProfile> ReadComputeProfile(const std::string& path);
 
-// Reads the device that "profile:FILE[:device=NAME]", a value of --compute, names; without a
-// name, the file's only one. Absent for other values. Errors are kInput and name the file, or
-// kUsage and begin with "--compute=SPEC".
+// Reads the device that "profile:FILE[:device=NAME]", a value of --compute, names; without a name,
+// the file's only one. Absent for other values. Errors are kInput and name the file, or kUsage and
+// begin with "--compute=SPEC".
 absl::StatusOr<std::optional<DeviceProfile>> ProfiledDevice(std::string_view compute);
 
-// Bytes per nanosecond that mixing reads and writes; absent if not measured.
+// Returns the bytes per nanosecond that mixing reads and writes; absent if they were not measured.
 std::optional<double> MixBandwidth(const DeviceProfile& device);
 
 }  // namespace grapevine

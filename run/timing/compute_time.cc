@@ -26,10 +26,10 @@ namespace {
 
 // A normal draw is no shorter than this fraction of its mean.
 constexpr double kShortestNormal = 0.01;
-// Wider ones are not gradient times any more.
+// The largest sigma of a lognormal draw: wider ones are not gradient times any more.
 constexpr double kWidestSigma = 5;
 
-// Nanoseconds of one gradient from a fresh stream of random numbers.
+// Draws the nanoseconds of one gradient from a fresh stream of random numbers.
 using Draw = std::function<double(KeyedRandom&)>;
 
 class DrawnComputeTime final : public ComputeTime {
@@ -47,7 +47,7 @@ class DrawnComputeTime final : public ComputeTime {
   const Draw draw_;
 };
 
-// Uniform in (0, 1].
+// Draws a number that is uniform in (0, 1].
 double PositiveUnit(KeyedRandom& random) { return 1 - random.Unit(); }
 
 absl::StatusOr<int64_t> ParseTime(const Spec& spec, const std::string& text) {
@@ -61,12 +61,12 @@ absl::StatusOr<int64_t> ParseTime(const Spec& spec, const std::string& text) {
   return time->count();
 }
 
-// Reads a spec's options; the first error is kept.
+// Reads the options of a spec and keeps the first error.
 class Options {
  public:
   explicit Options(const Spec& spec) : spec_(spec), reader_(spec) {}
 
-  // Nanoseconds, positive.
+  // Reads a required time, positive, in nanoseconds.
   double Time(const char* key) {
     const std::string text = reader_.Text(key, "");
     if (text.empty())
@@ -80,7 +80,7 @@ class Options {
     return static_cast<double>(*time);
   }
 
-  // A required option.
+  // Reads a required number above `above`, at most `most`.
   double Number(const char* key, double above, double most) {
     constexpr double kAbsent = -1;
     const double value = reader_.Real(key, kAbsent, above, most);
@@ -92,7 +92,7 @@ class Options {
   }
 
   absl::Status Finish() {
-    // An unknown option explains a missing one.
+    // Reports an unknown option first, since it explains a missing one.
     absl::Status status = reader_.Finish();
     status.Update(status_);
     return status;
@@ -130,7 +130,7 @@ Draw LogNormal(Options& options) {
   };
 }
 
-// With alpha <= 1 there is no mean, and a run would not end.
+// A Pareto distribution with alpha <= 1 has no mean, and a run would not end.
 Draw Pareto(Options& options) {
   const double min = options.Time("min");
   const double alpha = options.Number("alpha", 1, 1e6);
@@ -139,7 +139,7 @@ Draw Pareto(Options& options) {
   };
 }
 
-// Inverts the distribution function, which connects the quantiles by straight lines.
+// Inverts the distribution function that connects the quantiles by straight lines.
 Draw Measured(const DeviceProfile& device) {
   return [times = std::vector<int64_t>(device.gradient_ns().begin(), device.gradient_ns().end())](
              KeyedRandom& random) {
@@ -216,7 +216,7 @@ absl::StatusOr<std::unique_ptr<const ComputeTime>> MakeComputeTime(std::string_v
   const std::string flag = absl::StrCat("--compute=", std::string(text));
   absl::StatusOr<Spec> spec = ParseSpec(text);
   if (!spec.ok()) return SpecError("--compute", std::string(spec.status().message()));
-  spec->text = flag;  // what errors quote
+  spec->text = flag;  // the text that errors quote
   return Make(*spec, seed);
 }
 
@@ -248,7 +248,7 @@ absl::Status NoSuchRank(std::string_view culprit, int64_t rank, Rank nodes) {
   return SpecError(culprit, absl::StrCat("there is no rank ", rank, " among ", nodes, " nodes"));
 }
 
-// A seeded choice of `count` ranks.
+// Returns a seeded choice of `count` ranks.
 std::vector<Rank> Choose(Rank count, Rank nodes, uint64_t seed) {
   std::vector<Rank> ranks(nodes);
   for (Rank rank = 0; rank < nodes; ++rank) ranks[rank] = rank;
@@ -300,7 +300,7 @@ absl::Status Stragglers::AddSlow(const std::string& text, Rank nodes, std::vecto
 absl::Status Stragglers::AddSpec(std::string_view text, Rank nodes, uint64_t seed) {
   if (text == "none") return absl::OkStatus();
   const std::string culprit = absl::StrCat("--straggler=", std::string(text));
-  // Parsed as the options of a spec whose name is left out.
+  // The value is parsed as the options of a spec whose name is left out.
   absl::StatusOr<Spec> spec = ParseSpec(absl::StrCat("straggler:", std::string(text)));
   if (!spec.ok()) return SpecError(culprit, std::string(spec.status().message()));
   spec->text = culprit;

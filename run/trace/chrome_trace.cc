@@ -12,15 +12,15 @@ namespace grapevine {
 namespace {
 
 constexpr size_t kFlushAt = size_t{1} << 16;
-// Larger numbers are not exact for readers that take JSON numbers as doubles.
+// Larger ids are not exact for readers that take JSON numbers as doubles.
 constexpr uint64_t kIdMask = (uint64_t{1} << 53) - 1;
 
-// With quotes; bytes that are no UTF-8 become U+FFFD.
+// Returns `text` in quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string Quoted(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Nanoseconds as microseconds.
+// Appends a time in microseconds.
 void AppendMicroseconds(int64_t nanoseconds, std::string* out) {
   absl::StrAppendFormat(out, "%d.%03d", nanoseconds / 1000, nanoseconds % 1000);
 }
@@ -107,7 +107,7 @@ void ChromeTrace::Flow(char phase, const Lane& lane, int64_t at, uint64_t id) {
   if (!Begin()) return;
   absl::StrAppend(&pending_, "{\"ph\":\"", std::string(1, phase),
                   "\",\"cat\":\"message\",\"name\":\"message\",\"id\":", id & kIdMask);
-  if (phase == 'f') pending_ += ",\"bp\":\"e\"";  // to the slice around it, not the next one
+  if (phase == 'f') pending_ += ",\"bp\":\"e\"";  // binds to the enclosing slice, not the next one
   AppendLane(lane, &pending_);
   pending_ += ",\"ts\":";
   AppendMicroseconds(at, &pending_);

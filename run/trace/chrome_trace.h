@@ -1,6 +1,6 @@
 // Writes Chrome's trace event format, which ui.perfetto.dev and chrome://tracing open.
 //
-// Events stream to a file that appears complete or not at all; memory is bounded. The format:
+// Events stream to a file that appears complete or not at all; memory is bounded. The format is
 // "Trace Event Format", Google, 2016 (complete events, flow events, metadata).
 //
 // Thread-safety: thread-compatible.
@@ -31,34 +31,36 @@ class ChromeTrace {
     int64_t value = 0;
   };
 
-  // Viewers fail beyond a few gigabytes.
+  // The default limit of events. Viewers fail beyond a few gigabytes.
   static constexpr int64_t kMaxEvents = 10'000'000;
 
-  // Errors are kOutput and name the path.
+  // Creates the trace at `path`. Errors are kOutput and name the path.
   static absl::StatusOr<std::unique_ptr<ChromeTrace>> Create(const std::string& path,
                                                              int64_t max_events = kMaxEvents);
 
-  // Rows are ordered by these numbers.
+  // Name a process or a lane. Viewers order rows by the numbers of processes and lanes.
   void NameProcess(int64_t process, std::string_view name);
   void NameLane(const Lane& lane, std::string_view name);
 
-  // From `begin` to `end`, in nanoseconds, not negative.
+  // Adds a slice from `begin` to `end`, in nanoseconds, not negative.
   void Slice(const Lane& lane, std::string_view name, int64_t begin, int64_t end,
              std::span<const Argument> arguments = {});
-  // An arrow between the slices that begin at `at`; both ends give the same id.
+  // Add the two ends of an arrow between the slices that begin at `at`. Both ends must have the
+  // same id.
   void FlowFrom(const Lane& lane, int64_t at, uint64_t id);
   void FlowTo(const Lane& lane, int64_t at, uint64_t id);
 
-  // Events beyond the limit: counted, not written.
+  // Returns the number of events beyond the limit, which are counted but not written.
   int64_t dropped() const { return dropped_; }
 
-  // Completes the file; called once, last. Returns the first error of any call.
+  // Completes the file. Must be called once, last. Returns the first error of any call.
   absl::Status Finish();
 
  private:
   ChromeTrace(std::unique_ptr<AtomicFile> file, int64_t max_events);
 
-  // Begins one more event, if there is room for it.
+  // Begins one more event. Returns false and counts the event as dropped if there is no room for
+  // it.
   bool Begin();
   void Flush(size_t at_least);
   void Metadata(std::string_view what, const Lane& lane, std::string_view name);

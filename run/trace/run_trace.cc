@@ -19,14 +19,14 @@ namespace grapevine {
 
 namespace {
 
-// Lanes of a process, in the order in which they are shown.
+// The lanes of a process, in the order in which viewers show them.
 constexpr int64_t kRounds = 0;
 constexpr int64_t kGradients = 1;
 constexpr int64_t kExchange = 2;
 constexpr int64_t kSends = 1000;
 constexpr int64_t kReceives = 1'000'000;
 
-// The same number at both ends (FNV-1a over the message's name).
+// Returns the id of a message's arrow, equal at both ends (FNV-1a over the message's name).
 uint64_t FlowId(const TraceMessage& message) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (uint64_t word :
@@ -109,10 +109,10 @@ void RunTrace::Received(const TraceMessage& message, const TraceInterval& interv
 namespace {
 
 constexpr char kFormat[] = "grapevine-node-trace-1";
-// Far more than a header needs.
+// The longest header accepted: far more than a header needs.
 constexpr size_t kMaxHeader = 4096;
 constexpr int64_t kCentury = int64_t{3'155'760'000} * 1'000'000'000;
-// Reveals the writer's byte order.
+// The number after the header, which reveals the writer's byte order.
 constexpr int64_t kByteOrder = 0x0102030405060708;
 
 struct Header {
@@ -144,7 +144,7 @@ bool Valid(const TraceRecord& record, Rank nodes) {
          record.kind <= TraceKind::kReceived;
 }
 
-// The records behind a header of `size` bytes.
+// Reads the records of a trace from `bytes`, which follow the header.
 absl::Status ReadRecords(std::span<const uint8_t> bytes, int64_t records, NodeTrace* trace) {
   const size_t size = sizeof(kByteOrder) + static_cast<size_t>(records) * sizeof(TraceRecord);
   if (bytes.size() != size) return absl::InvalidArgumentError("it is cut off");
@@ -152,13 +152,13 @@ absl::Status ReadRecords(std::span<const uint8_t> bytes, int64_t records, NodeTr
   std::memcpy(&order, bytes.data(), sizeof(order));
   if (order != kByteOrder) return absl::InvalidArgumentError("its byte order is another one");
   trace->records.resize(static_cast<size_t>(records));
-  // Not by memcpy: of no records there is no memory.
+  // memcpy would be undefined without records: their memory may be null.
   std::ranges::copy(bytes.subspan(sizeof(order)),
                     reinterpret_cast<uint8_t*>(trace->records.data()));
   return absl::OkStatus();
 }
 
-// The length with which an arrival is drawn, so that it is visible and its arrow hits it.
+// The length of an arrival's slice in nanoseconds: the slice is visible, and its arrow hits it.
 constexpr int64_t kArrival = 1000;
 
 TraceMessage MessageOf(const TraceRecord& record, Rank from, Rank to) {
@@ -187,18 +187,19 @@ void Add(Rank rank, const TraceRecord& record, const TraceInterval& interval, Ru
   }
 }
 
-// When `node` started, on the clock of `reference` if both share it; else the common start.
+// Returns when `node` started, on the clock of `reference` if the two nodes share it; otherwise the
+// common start.
 int64_t StartOn(const NodeTrace& reference, const NodeTrace& node) {
   const bool shared = !node.clock.empty() && node.clock == reference.clock;
   return shared ? node.start : reference.start;
 }
 
-// The first node found is the reference; its clock is the run's.
+// Merges the traces of nodes. The first node found is the reference; its clock is the run's.
 class Merger {
  public:
   explicit Merger(std::span<const std::string> files) : files_(files) {}
 
-  // Reads all starts, so that the earliest becomes 0.
+  // Reads the starts of all nodes and makes the earliest one 0.
   absl::Status FindStart() {
     for (Rank rank = 0; rank < static_cast<Rank>(files_.size()); ++rank) {
       std::error_code error;
@@ -220,7 +221,7 @@ class Merger {
       ASSIGN_OR_RETURN(const NodeTrace node, Read(rank));
       const int64_t shift = StartOn(reference_, node) - node.start - zero_;
       for (const TraceRecord& record : node.records) {
-        // The little that was done before the start is drawn at it.
+        // The little work before the start is drawn at the start.
         const TraceInterval interval{std::max<int64_t>(0, record.begin + shift),
                                      std::max<int64_t>(0, record.end + shift)};
         Add(rank, record, interval, trace);

@@ -19,7 +19,9 @@ using Json = nlohmann::json;
 constexpr std::string_view kWait = "wait for ";
 constexpr double kSecondsOfMicrosecond = 1e-6;
 
-// Where the members of an event are: {"traceEvents": [{"name", "pid", "dur", "args": {"rank"}}]}.
+// The depths of the members of an event in the text of a trace:
+//
+//   {"traceEvents": [{"name", "pid", "dur", "args": {"rank"}}]}
 constexpr int kEventDepth = 3;
 constexpr int kArgumentsDepth = 4;
 
@@ -88,7 +90,7 @@ class WaitReader : public nlohmann::json_sax<Json> {
 
   void EndEvent() {
     if (!is_wait_ || !by_ || !of_) return;
-    const double seconds = microseconds_ * kSecondsOfMicrosecond;  // tiny ones become 0
+    const double seconds = microseconds_ * kSecondsOfMicrosecond;  // tiny times become 0
     if (seconds > 0 && std::isfinite(seconds)) waited_[{*by_, *of_}] += seconds;
   }
 
@@ -96,7 +98,7 @@ class WaitReader : public nlohmann::json_sax<Json> {
   WaitedSeconds waited_;
   std::string error_;
   int64_t depth_ = 0;
-  // Of the event that is being read.
+  // The members of the event that is being read.
   std::string key_;
   bool is_wait_ = false;
   std::optional<Rank> by_, of_;

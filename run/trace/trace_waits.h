@@ -1,4 +1,4 @@
-// Who waited for whom, according to a trace as RunTrace writes it (run_trace.h).
+// The waits of nodes for each other, read from a trace that RunTrace has written (run_trace.h).
 //
 // Safe from any thread.
 #ifndef GRAPEVINE_RUN_TRACE_TRACE_WAITS_H_
@@ -13,12 +13,12 @@
 
 namespace grapevine {
 
-// Seconds, above 0, by who waited and for whom.
+// Seconds, above 0, by the rank that waited and the rank that it waited for.
 using WaitedSeconds = std::map<std::pair<Rank, Rank>, double>;
 
-// Reads the file in one pass and keeps none of it: a trace may have gigabytes. Safe on hostile
-// input: what is no wait between two of `nodes` ranks counts nothing. Errors are kInput and name
-// the path.
+// Reads the waits in one pass over the file and keeps none of its text: a trace may have gigabytes.
+// Safe on hostile input: ignores what is no wait between two of `nodes` ranks. Errors are kInput
+// and name the path.
 absl::StatusOr<WaitedSeconds> ReadTraceWaits(const std::string& path, Rank nodes);
 
 }  // namespace grapevine

@@ -1,5 +1,5 @@
-// What happens next: a monotone priority queue over integer time, and the few kinds of events in
-// the simulator's.
+// The simulator's event queue: a monotone priority queue over integer time, and the kinds of events
+// that the simulator puts into it.
 //
 // A radix heap (Ahuja, Mehlhorn, Orlin and Tarjan 1990): an event lies in the bucket of the highest
 // bit in which its time differs from the current time, and moves to lower buckets as its time
@@ -32,7 +32,7 @@ class EventQueue {
     Payload payload;
   };
 
-  // `time` is not before the current time.
+  // Adds an event. `time` must not be before the current time.
   void Push(Nanoseconds time, const Payload& payload) {
     CHECK_GE(time, now_) << "an event in the past";
     Insert({time, payload});
@@ -42,10 +42,10 @@ class EventQueue {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  // Whether an event of the current time is left.
+  // Returns whether an event of the current time is left.
   bool more_now() const { return head_ != buckets_[0].size(); }
-  // Moves the current time to that of the earliest event, and returns it; the
-  // queue is not empty.
+  // Moves the current time to that of the earliest event, and returns it. The queue must not be
+  // empty.
   Nanoseconds next_time() {
     if (!more_now()) Advance();
     return now_;
@@ -77,41 +77,41 @@ class EventQueue {
     moving_.swap(buckets_[lowest]);
     now_ = moving_.front().time;
     if (std::ranges::all_of(moving_, [&](const Event& e) { return e.time == now_; })) {
-      // Nodes in lockstep: nothing is to be sorted.
+      // Nodes are in lockstep: all events have the same time, and nothing is to be sorted.
       buckets_[0].insert(buckets_[0].end(), moving_.begin(), moving_.end());
     } else {
       now_ = std::ranges::min_element(moving_, {}, &Event::time)->time;
       for (const Event& event : moving_) Insert(event);
     }
     moving_.clear();
-    // The larger of the two keeps the bucket: capacities do not wander.
+    // The larger of the two vectors stays in the bucket, so that capacities do not wander.
     if (moving_.capacity() > buckets_[lowest].capacity()) moving_.swap(buckets_[lowest]);
   }
 
   Nanoseconds now_ = 0;
   size_t size_ = 0;
-  size_t head_ = 0;        // of bucket 0: what came before is consumed
-  uint64_t occupied_ = 0;  // bit b-1: bucket b has events
+  size_t head_ = 0;        // the next event of bucket 0; earlier ones are consumed
+  uint64_t occupied_ = 0;  // bit b-1 is set if bucket b has events
   std::array<std::vector<Event>, kBuckets> buckets_;
   std::vector<Event> moving_;
 };
 
 enum class SimEventKind : uint32_t {
-  kGradient,    // of node `index`: a part is ready, as `version` says
+  kGradient,    // a part of the gradient of node `index` is ready; `version` says which
   kResume,      // node `index` has time for the next event in its mailbox
   kDepart,      // message `index` may begin to flow
-  kAlarm,       // the network asked for it: flow `index`, `version`
+  kAlarm,       // an alarm that the network set: flow `index`, `version`
   kArrival,     // message `index` is complete at its receiver
-  kCredits,     // node `index` may have credits that were held
-  kNotice,      // notice `index` of one node has reached another
-  kReceipt,     // the sender of message `index` learns that it is there
-  kDeath,       // `index` of those that were ordered
-  kReturn,      // the process in the place of dead node `index` wants to come in
-  kMembership,  // news `index` of who goes on
-  kWake,        // the observer asked for it
+  kCredits,     // held credits of node `index` may be due
+  kNotice,      // notice `index` has reached its node
+  kReceipt,     // the sender of message `index` learns that the message has arrived
+  kDeath,       // death `index` of those that were ordered
+  kReturn,      // the process in the place of dead node `index` asks to join
+  kMembership,  // news `index` of the membership
+  kWake,        // the observer asked to be woken
 };
 
-// Eight bytes: an event queue of a million nodes is memory traffic.
+// Kept to eight bytes: with a million nodes, an event queue costs memory traffic.
 struct SimEvent {
   SimEventKind kind : 4;
   uint32_t version : 28;

@@ -1,6 +1,7 @@
-// How simulated nodes learn that one of them is lost, or wants to come in again, and agree on who
-// goes on: the agreement of real nodes (algorithm/membership/view_agreement.h), its messages in a
-// latency each. It is held by the living node of the lowest rank.
+// How simulated nodes learn that one of them is lost or asks to join again, and how they agree on
+// the members that go on. The agreement is that of real nodes
+// (algorithm/membership/view_agreement.h); each of its messages takes one latency. The living node
+// of the lowest rank coordinates it.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_SIM_ENGINE_MEMBERSHIP_H_
@@ -32,51 +33,54 @@ class Membership {
   struct Options {
     Rank nodes;
     Round limit;
-    Rank least = 0;  // with fewer, those who are left wait for others to come in,
-    Nanoseconds patience = std::numeric_limits<Nanoseconds>::max();  // so long
+    // With fewer than `least` members left, these wait for others to join, for at most `patience`.
+    Rank least = 0;
+    Nanoseconds patience = std::numeric_limits<Nanoseconds>::max();
   };
-  // All outlive this.
+  // `network` and `queue` must outlive this.
   Membership(const Options& options, const NetworkModel* network, SimQueue* queue);
 
-  // A death is noticed at `when`.
+  // Reports the death of `lost`, which is noticed at `when`.
   void Lose(Member lost, Nanoseconds when);
-  // A process in the place of a member that is dead asks at `now` to come in: so its death is
-  // known.
+  // Reports that a process in the place of a dead member asks at `now` to join, which also makes
+  // the member's death known.
   void Admit(Member newcomer, Nanoseconds now);
-  // All go on as they are, for that checkpoint (ViewAgreement::Renew).
+  // Lets all members go on, in a view for that checkpoint; see ViewAgreement::Renew.
   void Renew(Round checkpoint, Nanoseconds now);
-  // No member begins a round at or past it so far.
+  // Moves the limit outwards. No member begins a round at or past it.
   void Extend(Round limit) { agreement_.Extend(limit); }
-  // A node answers at `when` (Host::Promise).
+  // Reports the answer that a node gives at `when`; see Host::Promise.
   void Promise(Member from, uint32_t ballot, Round round, Nanoseconds when);
 
-  // What a node hears; of a newcomer's first, it is a Start.
+  // An event for a node. The first one for a newcomer is a Start.
   struct Delivery {
     Member to;
     Event event;
   };
-  // An event of the queue (SimEventKind::kMembership). Errors name a member that breaks its word.
+  // Handles an event of the queue (SimEventKind::kMembership), and returns what a node is to hear
+  // of it, if anything. Errors name a member that breaks its word.
   absl::StatusOr<std::optional<Delivery>> OnNews(uint32_t index, Nanoseconds now);
 
-  // Those who are agreed to come in, before anyone hears of it; each once.
+  // Returns the members that are agreed to join, before any node hears of it; each once.
   std::vector<Member> TakeNewcomers() { return std::exchange(newcomers_, {}); }
 
   const View& view() const { return agreement_.view(); }
-  // The most members of all views that have held within `memory` before now.
+  // Returns the largest number of members of any view that has held within `memory` before `now`.
   Member MostMembers(Nanoseconds now, Nanoseconds memory) const {
     return lately_.Most(std::chrono::nanoseconds(now), std::chrono::nanoseconds(memory));
   }
-  // Nothing more happens: an error where members wait for others, who cannot come.
+  // Returns an error if members wait for others. Called when no event is left, so that the others
+  // cannot come.
   absl::Status CheckNobodyWaits() const;
 
  private:
   struct Noticed {
     Member lost;
-    uint32_t life;  // of which this is the end
+    uint32_t life;  // the life that ends
   };
   struct Wish {
     Member newcomer;
-    uint32_t life;  // before it comes in
+    uint32_t life;  // the life before it joins
   };
   struct Answer {
     Member from;
@@ -87,7 +91,7 @@ class Membership {
 
   void Tell(News news, Nanoseconds when);
   absl::Status Impatient() const;
-  // Tells all who are in what was agreed upon since.
+  // Tells all members what has been agreed upon since the last call.
   void TellDecrees(Nanoseconds now);
   void TellView(const View& view, Nanoseconds now);
   void TellMember(Member member, const Event& event, Nanoseconds now);
@@ -98,12 +102,12 @@ class Membership {
   SimQueue* const queue_;
   ViewAgreement agreement_;
   MembersLately lately_;
-  std::optional<Nanoseconds> waiting_since_;  // for others
-  std::deque<View> views_;                    // all: events point at them
-  std::vector<Nanoseconds> last_;  // delivery to each node: what it is told comes in order
-  std::vector<uint32_t> lives_;    // how often each has come in again
+  std::optional<Nanoseconds> waiting_since_;  // since when members wait for others to join
+  std::deque<View> views_;                    // all views: events point at them
+  std::vector<Nanoseconds> last_;  // last delivery to each node, which hears everything in order
+  std::vector<uint32_t> lives_;    // how often each member has joined again
   std::vector<Member> newcomers_;
-  std::vector<News> news_;  // on its way, but for those that are free
+  std::vector<News> news_;  // slots of news; those in `free_` are not on their way
   std::vector<uint32_t> free_;
 };
 

@@ -128,7 +128,7 @@ std::vector<CreditTurns::Post> CreditTurns::Due(Rank to, Nanoseconds now) {
 void CreditTurns::CheckLater(Rank to, double excess, Nanoseconds now) {
   Receiver& receiver = receivers_[to];
   const double rate = RateNow(receiver);
-  // Before anything has arrived, or while nothing arrives, there is nothing to compute with.
+  // No time can be computed before a message has arrived, or while none is arriving.
   if (receiver.coming.empty() || rate == 0) return;
   const Nanoseconds when = now + std::max<Nanoseconds>(1, std::llround(std::ceil(excess / rate)));
   if (receiver.check > now && receiver.check <= when) return;
@@ -140,7 +140,8 @@ void CreditTurns::CheckLater(Rank to, double excess, Nanoseconds now) {
 
 namespace {
 
-// Order among what is pending does not matter: tags are unique.
+// Removes an element by moving the last one into its place. The order of pending elements does not
+// matter, as their tags are unique.
 template <typename T>
 void RemoveAt(std::vector<T>& values, typename std::vector<T>::iterator at) {
   *at = values.back();
@@ -248,7 +249,8 @@ bool MessageExchange::Post(Rank to, CreditTurns::Post&& post, Credit credit, Nan
 
 void MessageExchange::Decline(Rank to, Rank from, Tag tag, Nanoseconds when) {
   const auto waiting = Waiting(from, to, tag);
-  if (dead(from) && waiting == senders_[from].waiting.end()) return;  // it went with its sender
+  // The offer of a dead sender went with it.
+  if (dead(from) && waiting == senders_[from].waiting.end()) return;
   CHECK(waiting != senders_[from].waiting.end() && messages_[*waiting].announced)
       << "rank " << to << " declined what rank " << from << " does not offer: " << Describe(tag);
   const MessageId id = *waiting;
@@ -274,7 +276,7 @@ void MessageExchange::Withdraw(Rank to, Rank from, Tag tag, Nanoseconds when, Na
     return Tell(notice, when + network_->Delay(to, from, now));
   }
   const CreditTurns::Post* const held = turns_.Held(to, from, tag);
-  if (held == nullptr) return;  // its message is on the way
+  if (held == nullptr) return;  // the message is on its way
   notice.kind = Notice::Kind::kTakeBack;
   notice.post = held->id;
   Tell(notice, when);
@@ -282,7 +284,7 @@ void MessageExchange::Withdraw(Rank to, Rank from, Tag tag, Nanoseconds when, Na
 
 namespace {
 
-// Whether the message's receiver is to hear it, and not its sender.
+// Returns whether the notice is for the message's receiver rather than for its sender.
 template <typename Kind>
 bool IsForReceiver(Kind kind) {
   return kind == Kind::kOffer || kind == Kind::kTakeBack || kind == Kind::kWithdrawn;
@@ -314,7 +316,7 @@ std::optional<MessageExchange::News> MessageExchange::OnNotice(uint32_t index, N
     case Notice::Kind::kOffer:
       return OnOffer(notice);
     case Notice::Kind::kDecline:
-      // One of the two may be dead by now, and the message gone.
+      // Either node may be dead by now, and the message gone.
       if (!IsLive(notice)) return std::nullopt;
       vectors_->Release(notice.message);
       Free(notice.message);
@@ -347,7 +349,7 @@ bool MessageExchange::IsLive(const Notice& notice) const {
 
 std::optional<MessageExchange::News> MessageExchange::OnOffer(const Notice& notice) {
   Message& message = messages_[notice.message];
-  // A post has met it, and its message may be over.
+  // A post may have met the offer, and its message may have ended.
   if (message.times.id != notice.id || !message.waiting) return std::nullopt;
   message.announced = true;
   ++announced_;
@@ -363,12 +365,12 @@ void MessageExchange::OnTakeBack(const Notice& notice, Nanoseconds now) {
   const Tag tag = notice.tag;
   const CreditTurns::Post* const held = turns_.Held(to, from, tag);
   if (held == nullptr || held->id != notice.post) {
-    // Its credit has gone out since.
+    // The credit of the post has been sent in the meantime.
     Notice withdrawal = notice;
     withdrawal.kind = Notice::Kind::kWithdraw;
     return Tell(withdrawal, now + network_->Delay(to, from, now));
   }
-  // One that answers an offer will have its message.
+  // A post that answers an offer always gets its message.
   const auto waiting = Waiting(from, to, tag);
   if (waiting != senders_[from].waiting.end() && messages_[*waiting].announced) return;
   turns_.TakeBack(to, from, tag);
@@ -379,7 +381,7 @@ void MessageExchange::OnTakeBack(const Notice& notice, Nanoseconds now) {
 void MessageExchange::OnWithdraw(const Notice& notice, Nanoseconds now) {
   std::vector<Granted>& credits = senders_[notice.from].credits;
   const auto credit = std::ranges::find(credits, notice.post, &Granted::post);
-  if (credit == credits.end()) return;  // a message has used it
+  if (credit == credits.end()) return;  // a message has used the credit
   Notice returned = notice;
   returned.kind = Notice::Kind::kWithdrawn;
   returned.in_turn = credit->in_turn;
@@ -490,7 +492,7 @@ void MessageExchange::Void(MessageId id) {
     RemoveAt(waiting, std::ranges::find(waiting, id));
     if (message.announced) --announced_;
   }
-  // One that departs frees its slot when it comes to its next event.
+  // A message that departs frees its slot at its next event.
   if (!message.granted || message.arrived) Free(id);
 }
 
@@ -536,7 +538,7 @@ void MessageExchange::Revive(Rank lost) {
   }
   std::erase_if(orphans_, [lost](const Orphan& orphan) { return orphan.to == lost; });
   std::erase_if(left_out_, [lost](const auto& pair) { return pair.first == lost; });
-  // What comes from those who have died, too, and have not left it out.
+  // Messages of nodes that have died and have not left `lost` out are voided too.
   for (MessageId id = 0; id < messages_.size(); ++id) {
     const Message& message = messages_[id];
     if (!message.live || message.gone || message.received || message.times.to != lost) continue;
@@ -560,7 +562,7 @@ void MessageExchange::LeaveOut(Rank node, Rank lost, Nanoseconds now) {
     EndPost(node, lost, orphan.tag, orphan.in_turn, now);
     return true;
   });
-  // What the lost has answered may be held up for ever.
+  // A fault may hold up the answers of `lost` for ever, so they arrive now.
   std::vector<Notice> withdrawn;
   for (Notice& notice : notices_) {
     if (!notice.pending || notice.kind != Notice::Kind::kWithdrawn) continue;
@@ -574,13 +576,14 @@ void MessageExchange::LeaveOut(Rank node, Rank lost, Nanoseconds now) {
     if (!message.live || message.gone) continue;
     const MessageTimes& times = message.times;
     if (times.from == node && times.to == lost) {
-      // Of what has arrived the receipt is still on its way: nobody waits for that.
+      // The receipt of a message that has arrived is still on its way: nothing waits for it any
+      // more.
       if (!std::exchange(message.widowed, message.received || message.widowed)) EndSend(id, now);
       if (!message.received) Void(id);
     } else if (message.received) {
       continue;
     } else if (times.from == lost && times.to == node && message.left) {
-      // It is still on its way: something holds it up, for ever maybe.
+      // The message is still on its way, and a fault may hold it up for ever.
       if (message.in_turn) turns_.End(id, node);
       EndPost(node, lost, times.tag, message.in_turn, now);
       Void(id);
@@ -593,7 +596,7 @@ void MessageExchange::OnBuffered(MessageId id, Nanoseconds now) {
   if (message.gone) return;
   message.buffered = true;
   const MessageTimes& times = message.times;
-  // Not at once: its sender may be about to send it.
+  // Goes through the queue, as the sender may be about to send the message.
   Tell({.kind = Notice::Kind::kBuffered,
         .from = times.from,
         .to = times.to,
@@ -614,8 +617,8 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
     return nullptr;
   }
   message.left = true;
-  // The receiver's buffer is written now: a later message may be posted into the sender's part
-  // (Host), and the receiver looks at its own only when the message has arrived.
+  // Writes the receiver's buffer already now: a later message may be posted into the sender's part
+  // (algorithm/host.h), and the receiver reads its buffer only when the message has arrived.
   message.squared_norm = vectors_->Deliver(id, message.into);
   times.left = now;
   times.arrived = network_->Arrival(id, times.from, times.to, now) + message.delay;

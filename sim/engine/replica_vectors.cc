@@ -72,7 +72,8 @@ void ReplicaVectors::Hold(MessageId message, const Payload& payload) {
   last_held_ = message;
 }
 
-// What goes to several neighbours is looked at once: it is not written while a message holds it.
+// Elements that go to several neighbours are summed up only once: they are not written while a
+// message holds them.
 double ReplicaVectors::SquaredNormOf(const SharedSlice& slice) const {
   if (last_held_ < held_.size()) {
     const auto& [last, whole, squared_norm] = held_[last_held_];

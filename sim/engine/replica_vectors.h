@@ -23,8 +23,8 @@ namespace grapevine {
 class ReplicaVectors final : public VectorStore {
  public:
   struct Parts {
-    const ReplicaLayout* layout;  // outlives this
-    const Optimizer* optimizer;   // outlives this
+    const ReplicaLayout* layout;  // must outlive this
+    const Optimizer* optimizer;   // must outlive this
     // Writes the initial replica.
     std::function<absl::Status(float* replica)> initialize;
     std::vector<std::unique_ptr<Objective>> objectives;  // one per worker: the ranks from 0 on
@@ -61,14 +61,14 @@ class ReplicaVectors final : public VectorStore {
     Vec into;
     Round round = 0;
   };
-  // What a message carries: a vector, or a part of one, which is not written before the message has
+  // What a message carries: a vector or a part of one. It is not written before the message has
   // left.
   struct HeldPart {
     SharedSlice slice;
     bool whole = false;
     double squared_norm = 0;
   };
-  // Of what a message is to carry.
+  // Returns the sum of the squares of the elements that a message is to carry.
   double SquaredNormOf(const SharedSlice& slice) const;
   void DeliverPart(const HeldPart& held, const Part& into);
 

@@ -21,14 +21,14 @@ namespace grapevine {
 
 struct MeasuredRound {
   Round completed = 0;
-  // When the last node had done it, and the round before: of that it may have been a node that is
-  // lost since.
+  // When the last node had completed this round, and not before the time of the last measured
+  // round, whose last node may have been lost since.
   Nanoseconds time = 0;
-  double loss_sum = 0;               // of all nodes' passes since the last measurement
-  int64_t passes = 0;                // how many these are, each over a batch
-  GradientNoise noise;               // of their gradients, where it is measured
-  int64_t bytes_sent = 0;            // by all nodes, each until its own boundary
-  std::vector<SharedVector> models;  // by rank, null of the lost; empty for a phantom
+  double loss_sum = 0;               // sum over all nodes' passes since the last measurement
+  int64_t passes = 0;                // number of these passes, each over a batch
+  GradientNoise noise;               // noise of their gradients, if measured
+  int64_t bytes_sent = 0;            // sent by all nodes, each until its own boundary
+  std::vector<SharedVector> models;  // by rank, null for lost nodes; empty for a phantom
   Rank living = 0;                   // nodes that are not lost
 };
 
@@ -44,20 +44,21 @@ class RoundCollector {
 
   RoundCollector(Options options, Emit emit);
 
-  // `loss` is the mean over so many passes.
+  // Adds a gradient. `loss` is the mean over `passes` passes.
   void OnGradient(Rank rank, double loss, int64_t passes, const GradientNoise& noise = {});
-  // `model` is empty for a phantom.
+  // Notes that `rank` has completed a round. `model` is empty for a phantom.
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, int64_t bytes_sent,
                           const SharedVector& model);
-  // Nothing more comes of `rank`, which has sent so much: rounds are complete without it, and those
-  // that are still open are without its model. What it has sent counts in all that come.
+  // Removes `rank`, which has sent `bytes_sent` bytes and does no more rounds. Rounds are complete
+  // without it, and rounds that are still open are without its model. Its bytes count in all later
+  // rounds.
   absl::Status Lose(Rank rank, int64_t bytes_sent);
-  // One that was lost does rounds again, from `from` on.
+  // Takes in a lost node, which does rounds again from `from` on.
   void TakeIn(Rank rank, Round from);
 
  private:
   struct Open {
-    std::set<Rank> nodes;  // that have done it, and are not lost
+    std::set<Rank> nodes;  // nodes that have completed it and are not lost
     MeasuredRound measured;
   };
   struct Gradients {
@@ -68,20 +69,20 @@ class RoundCollector {
 
   struct Newcomer {
     Round from;
-    int64_t bytes_sent;  // when it was lost
+    int64_t bytes_sent;  // bytes sent before it was lost
   };
-  // Who does that round, and what those who do not have sent.
+  // Return the number of nodes that do a round, and the bytes that the other nodes have sent.
   Rank NodesIn(Round completed) const;
   int64_t BytesOfOthers(Round completed) const;
-  // The oldest open rounds that all living nodes have done.
+  // Emits the oldest open rounds that all living nodes have completed.
   absl::Status EmitComplete();
 
   const Options options_;
   const Emit emit_;
   Rank living_;
-  std::map<Rank, int64_t> lost_;  // and what they have sent
+  std::map<Rank, int64_t> lost_;  // lost nodes and the bytes that they have sent
   std::map<Rank, Newcomer> newcomers_;
-  std::vector<Gradients> gradients_;  // of each rank since its last measured round
+  std::vector<Gradients> gradients_;  // by rank, since its last measured round
   std::map<Round, Open> open_;
   Nanoseconds last_ = 0;  // the time of the round that was emitted last
 };

@@ -1,5 +1,4 @@
-// What one or several observers can see of a running simulation: for metrics, statistics and
-// traces.
+// What observers can see of a running simulation, for metrics, statistics and traces.
 #ifndef GRAPEVINE_SIM_ENGINE_SIM_OBSERVER_H_
 #define GRAPEVINE_SIM_ENGINE_SIM_OBSERVER_H_
 
@@ -19,32 +18,32 @@ namespace grapevine {
 struct GradientTimes {
   Rank rank;
   Round round;
-  double loss;  // of the batch; 0 for a phantom
+  double loss;  // loss of the batch; 0 for a phantom
   Nanoseconds begin;
   Nanoseconds end;
-  GradientNoise noise = {};                 // where it is measured
-  std::span<const TensorNorms> norms = {};  // likewise; during the call
+  GradientNoise noise = {};                 // noise of the gradient, if measured
+  std::span<const TensorNorms> norms = {};  // norms by tensor, if measured; valid during the call
 };
 
 struct MessageTimes {
   Rank from;
   Rank to;
   Tag tag;
-  SendId id;    // the sender's
-  Round round;  // of the receiver, for which it was posted; 0 until it begins
+  SendId id;    // the sender's number for it
+  Round round;  // the receiver's round for which it was posted; 0 until it begins
   int64_t bytes;
   Note note;
-  Nanoseconds asked;    // the sender's request
-  Nanoseconds begun;    // the first byte leaves: the credit was there
+  Nanoseconds asked;    // the sender requests it
+  Nanoseconds begun;    // the first byte leaves, as the credit has arrived
   Nanoseconds left;     // the last byte leaves
   Nanoseconds arrived;  // the last byte arrives
 };
 
-// A node is measured.
+// The moment at which a node is measured.
 struct CutTimes {
   Rank rank;
   Round round;      // nominal where nodes share a budget of gradients, otherwise the node's own
-  Round completed;  // rounds (steps) of its own, of which all has been sent and received
+  Round completed;  // the node's own rounds (steps) whose messages have all been sent and received
   Nanoseconds now;
 };
 
@@ -54,36 +53,37 @@ class SimObserver {
   virtual ~SimObserver() = default;
   virtual void OnGradient(const GradientTimes& gradient) {}
   virtual void OnMessage(const MessageTimes& message) {}
-  // The algorithm of `rank` is about to hear of it: maybe later than it arrived.
+  // The algorithm of `rank` is about to hear of a message, maybe later than the message arrived.
   virtual void OnReceived(Rank rank, const Received& event) {}
-  // Likewise that it does not come any more.
+  // The algorithm of `rank` is about to hear that a message does not come any more.
   virtual void OnLost(Rank rank, const Lost& event) {}
   // Mixing and stepping on the exchange lane of `rank`.
   virtual void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {}
-  // `completed` rounds are done; `model` may be read during the call, and is the null vector for a
-  // parameter server. The algorithm's state can be visited (Simulation::VisitState). An error ends
-  // the simulation.
+  // Node `rank` has completed `completed` rounds. `model` may be read during the call, and is the
+  // null vector for a parameter server. The algorithm's state can be visited
+  // (Simulation::VisitState). An error ends the simulation.
   virtual absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
     return absl::OkStatus();
   }
-  // A node begins a view that is for the checkpoint of `cut.round`: its state can be visited.
-  // `model` as above; an error ends the simulation.
+  // A node begins a view for the checkpoint of `cut.round`, and its state can be visited. For
+  // `model` see OnBoundary. An error ends the simulation.
   virtual absl::Status OnCheckpoint(const CutTimes& cut, Vec model) { return absl::OkStatus(); }
-  // The time that was asked for (Simulation::WakeAt). An error ends the simulation.
+  // The time that was given to Simulation::WakeAt has come. An error ends the simulation.
   virtual absl::Status OnWake(Nanoseconds now) { return absl::OkStatus(); }
-  // From now on `rank` does nothing any more. An error ends the simulation.
+  // Node `rank` dies: it does nothing any more. An error ends the simulation.
   virtual absl::Status OnDeath(Rank rank, Nanoseconds now) { return absl::OkStatus(); }
-  // It comes in again, and begins at round `from`.
+  // Node `rank` joins again, and begins at round `from`. An error ends the simulation.
   virtual absl::Status OnReturn(Rank rank, Round from, Nanoseconds now) { return absl::OkStatus(); }
-  // After every round; where nodes share a budget of gradients, at the first boundary, or the first
-  // moment of rest, after each nominal round. `model` as above; an error ends the simulation.
+  // Called for every node after every round; where nodes share a budget of gradients, at the node's
+  // first boundary, or first moment of rest, after each nominal round. For `model` see OnBoundary.
+  // An error ends the simulation.
   virtual absl::Status OnCut(const CutTimes& cut, Vec model) { return absl::OkStatus(); }
 };
 
 // Calls the observers in the order in which they were added. Thread-compatible.
 class ObserverGroup final : public SimObserver {
  public:
-  // `observer` outlives the group.
+  // `observer` must outlive the group.
   void Add(SimObserver* observer) { observers_.push_back(observer); }
 
   void OnGradient(const GradientTimes& gradient) override {

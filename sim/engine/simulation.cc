@@ -23,7 +23,8 @@ absl::Status At(Rank rank, Round round, const absl::Status& status) {
                      FailureOf(status));
 }
 
-// In an event's version: which part of a gradient, and of which life of its node.
+// The version of a kGradient event says which part of a gradient is ready (the low bits), and in
+// which life of its node.
 constexpr int kPartBits = 16;
 constexpr uint32_t LifeBits(uint32_t life) { return life & 0xfff; }
 
@@ -68,7 +69,8 @@ absl::Status Simulation::Run(Round limit) {
   }
   RETURN_IF_ERROR(EndMoment());
   while (!Over()) {
-    // At every moment: between two boundaries there may be as many as a long message has segments.
+    // Checked at every moment: between two boundaries, a long message may bring as many moments as
+    // it has segments.
     if (parts_.interrupted != nullptr && *parts_.interrupted)
       return InterruptedError("interrupted");
     now_ = queue_.next_time();
@@ -85,7 +87,8 @@ absl::Status Simulation::Run(Round limit) {
 }
 
 bool Simulation::Over() {
-  // What is held up for ever was for the dead, or is theirs; or the living wait for it in vain.
+  // Only events that a fault holds up for ever are left. Either they concern dead nodes, or living
+  // nodes wait for them in vain.
   if (queue_.empty() || queue_.next_time() >= kFar) return true;
   return resting_ >= living_ && queue_.size() == wakes_;
 }
@@ -158,7 +161,7 @@ absl::Status Simulation::ResumeNode(Rank rank) {
                                    [this](Vec vector, std::span<const float> elements) {
                                      std::ranges::copy(elements, store().At(vector).data.get());
                                    }});
-  // Its lane is free: it is handled at once.
+  // The node's lane is free, so the event is handled at once.
   RETURN_IF_ERROR(Deliver(rank, Start{.round = saved.round, .state = &state}));
   const absl::Status restored = state.Finish();
   return restored.ok() ? restored
@@ -273,7 +276,8 @@ absl::Status Simulation::Deliver(Rank rank, const Event& event) {
 
 absl::Status Simulation::Resume(Rank rank) {
   Node& node = nodes_[rank];
-  if (node.dead || node.mailbox == nullptr) return absl::OkStatus();  // of an earlier life, maybe
+  // The event may be from an earlier life.
+  if (node.dead || node.mailbox == nullptr) return absl::OkStatus();
   Mailbox& mailbox = *node.mailbox;
   while (node.busy_until <= now_ && mailbox.next < mailbox.events.size()) {
     const Event event = mailbox.events[mailbox.next++];
@@ -305,12 +309,12 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
   const absl::Status status = node.algorithm->On(event, *this);
   node.busy_until = cursor_;
   if (const auto* changed = std::get_if<ViewChanged>(&event)) LeaveOut(*changed->view);
-  // An observer's error ends the run, whoever is lost.
+  // An observer's error ends the run, even if a peer is lost.
   if (const absl::Status said = TakeStatus(); !said.ok()) {
     return At(rank, node.algorithm->round(), said);
   }
   if (status.ok()) return status;
-  // It cannot go on without a peer that is lost, but others can without it.
+  // The node cannot go on without a lost peer, but the others can go on without the node.
   if (membership_ && FailureOf(status) == Failure::kPeerLost) return Kill(rank, 0);
   return At(rank, node.algorithm->round(), status);
 }
@@ -411,7 +415,7 @@ void Simulation::LeaveBudget(Rank rank) {
 absl::Status Simulation::OnMembership(uint32_t news) {
   ASSIGN_OR_RETURN(const std::optional<Membership::Delivery> delivery,
                    membership_->OnNews(news, now_));
-  // Others may send to them before they hear that they are in.
+  // Other nodes may send to newcomers before these hear that they have joined.
   for (const Member newcomer : membership_->TakeNewcomers()) exchange_->Revive(newcomer);
   if (!delivery) return absl::OkStatus();
   if (const auto* start = std::get_if<Start>(&delivery->event)) {
@@ -514,7 +518,7 @@ void Simulation::Post(Rank from, Tag tag, const Payload& into, Round round, Cred
       now_);
   Node& node = nodes_[current_];
   if (!answers || node.mailbox == nullptr) return;
-  // The node need not hear of an offer that it has posted for before it came to it.
+  // The node need not hear of an offer for which it has posted before reading the offer.
   std::vector<Event>& events = node.mailbox->events;
   const auto unread = events.begin() + static_cast<std::ptrdiff_t>(node.mailbox->next);
   events.erase(std::remove_if(unread, events.end(),
@@ -564,9 +568,9 @@ void Simulation::CountSteps(Round completed) {
 }
 
 void Simulation::PassRounds() {
-  // What nodes have done before may go beyond the end that is known so far.
+  // Steps that nodes had done at the beginning may go beyond the limit that is known so far.
   Round passed = std::min(limit_, budget_->steps() / budget_->workers());
-  // What the last one measures is what the run leaves.
+  // The measurement of the last round is the result of the run, so it waits until all nodes rest.
   if (passed == limit_ && resting_ < living_) --passed;
   if (passed <= passed_) return;
   passed_ = passed;
@@ -578,7 +582,8 @@ void Simulation::TakeCuts(Rank rank, Nanoseconds when, Vec model) {
   while (node.cut < passed_ && parts_.observer != nullptr) {
     Fail(parts_.observer->OnCut({.rank = rank,
                                  .round = ++node.cut,
-                                 // At rest there is no message of the current one.
+                                 // At rest no message of the current round is under way, so that
+                                 // round counts too.
                                  .completed = node.algorithm->round() + (node.rested >= 0 ? 1 : 0),
                                  .now = when},
                                 model));

@@ -2,7 +2,7 @@
 //
 // A virtual node has two lanes, like the runtime's: gradients on one, and on the other everything
 // that its runner's thread does (events, mixing). An event that finds the second lane busy waits in
-// the node's mailbox. No algorithm is implemented here: they are those that real nodes run.
+// the node's mailbox. The algorithms are those that real nodes run; none is implemented here.
 #ifndef GRAPEVINE_SIM_ENGINE_SIMULATION_H_
 #define GRAPEVINE_SIM_ENGINE_SIMULATION_H_
 
@@ -37,42 +37,47 @@ namespace grapevine {
 
 struct SimulationOptions {
   Rank nodes = 1;
-  // The ranks below share a budget of gradients, of as many rounds each as Run is given, and limits
-  // move without delay; 0: all nodes do the same rounds.
+  // Ranks below this one share a budget of gradients, as many for each of them as the rounds that
+  // Run is given. Their limits move without delay. 0: all nodes do the same rounds.
   Rank sharing = 0;
-  // Steps between two exchanges of such a rank.
+  // Steps that a rank below `sharing` takes between two exchanges.
   Round window = 1;
-  // Bytes per nanosecond that mixing reads and writes; infinite: for free.
+  // Rate at which mixing reads and writes memory, in bytes per nanosecond. Infinite: mixing takes
+  // no time.
   double memory_bandwidth = std::numeric_limits<double>::infinity();
   // Time of the exchange lane that sending or receiving one message takes.
   Nanoseconds message_overhead = 0;
-  // Of a neighbour's message (algorithm/receiving.h).
+  // The largest norm of a neighbour's message that is accepted (algorithm/receiving.h).
   double max_norm = kAnyNorm;
-  // Of nodes that die: with fewer than `least` left, those wait for others to come in, so long.
+  // If nodes die and fewer than `least` are left, these wait for others to join, for at most
+  // `patience`.
   Rank least = 0;
   Nanoseconds patience = std::numeric_limits<Nanoseconds>::max();
-  // All nodes begin in this round, at this time; those that share a budget when so many nominal
-  // rounds are over, of which each has `done` so many steps (empty: one a round).
+  // All nodes begin in round `begin` at `begin_time`. Nodes that share a budget begin when `begin`
+  // nominal rounds are over, of which each has done `done` steps, by rank. If `done` is empty, each
+  // has done one step a round.
   std::vector<Round> done = {};
   Round begin = 0;
   Nanoseconds begin_time = 0;
-  // or, unless they resume, each at random up to so much later, by this seed.
+  // Unless nodes resume, each begins later by a random time of up to `start_spread`, drawn with
+  // `seed`.
   Nanoseconds start_spread = 0;
   uint64_t seed = 0;
 };
 
-// All outlive the simulation; `effects`, `observer` and `interrupted` may be null.
+// All that is pointed to must outlive the simulation. `effects`, `observer` and `interrupted` may
+// be null.
 struct SimulationParts {
   std::function<std::unique_ptr<NetworkModel>(AlarmClock*)> make_network;
-  // Of a node's process: another one when it comes back (ReturnAt).
+  // Makes the algorithm of a node's process, and a new one when the node comes back (ReturnAt).
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(Rank)> make_algorithm;
-  // With what state a node begins; empty: none has one.
+  // Returns the state with which a node begins. Null: no node has one.
   std::function<absl::StatusOr<NodeState>(Rank)> resume = nullptr;
   VectorStore* vectors = nullptr;
   const ComputeTime* compute = nullptr;
   const MessageEffects* effects = nullptr;
   SimObserver* observer = nullptr;
-  // Ends Run with kInterrupted once set, from any thread.
+  // Ends Run with kInterrupted once set. Any thread may set it.
   const std::atomic<bool>* interrupted = nullptr;
 };
 
@@ -83,59 +88,62 @@ class Simulation final : private StoreHost, private AlarmClock {
                                                           SimulationParts parts);
   ~Simulation() override;
 
-  // Runs until every node rests at `limit` and the budget, if there is one, is used up; or it is
-  // stopped. Errors name the node and the round: a
-  // gradient's or the observer's, or a node that waits for a message that cannot come.
+  // Runs until every node rests at `limit` and the budget, if there is one, is used up, or until
+  // Stop is called. Errors name the node and the round. They are those of a gradient or of the
+  // observer, or tell of a node that waits for a message that cannot come.
   absl::Status Run(Round limit);
-  // Moves the limit outwards while Run lasts (from the observer).
+  // Moves the limit outwards while Run lasts. Called by the observer.
   void ExtendLimit(Round limit) { wanted_limit_ = std::max(wanted_limit_, limit); }
-  // Shows the state of the node whose boundary it is (from the observer's OnBoundary).
+  // Shows the state of node `rank`, whose boundary it must be. Called by the observer, from
+  // OnBoundary.
   absl::Status VisitState(Rank rank, StateVisitor& state) {
     return nodes_[rank].algorithm->VisitState(state, *this);
   }
-  // The node dies then, not before now: it does nothing any more. So much later the others know of
-  // it, and agree to go on without it; where their algorithm cannot
-  // (algorithm/membership/resilient_algorithm.h), Run ends with its error.
+  // Kills the node at `when`, or now if that has passed: it does nothing any more. After
+  // `detection` the others learn of it and agree to go on without the node. If their algorithm
+  // cannot do so (algorithm/membership/resilient_algorithm.h), Run ends with its error.
   void KillAt(Rank rank, Nanoseconds when, Nanoseconds detection = 0);
-  // If the node is dead then, another process takes its place, and comes in as soon as the others
-  // have agreed; unless the run has no round left for it.
+  // If the node is dead at `when`, or now if that has passed, another process takes its place. The
+  // process joins as soon as the others have agreed, unless the run has no round left for it.
   void ReturnAt(Rank rank, Nanoseconds when);
-  // The observer hears of that time (OnWake), not before now, unless all rest by then.
+  // Calls the observer's OnWake at `when`, or now if that has passed, unless all nodes rest by
+  // then.
   void WakeAt(Nanoseconds when);
-  // That a node has completed.
+  // Returns the number of rounds that a node has completed.
   Round round(Rank rank) const { return nodes_[rank].algorithm->round(); }
   bool alive(Rank rank) const { return !nodes_[rank].dead; }
   Rank nodes() const { return options_.nodes; }
   Rank living() const { return living_; }
-  // The most members that any view has had that held within `memory` before now.
+  // Returns the largest number of members of any view that has held within `memory` before now.
   Rank MostMembers(Nanoseconds memory) const {
     return membership_ ? membership_->MostMembers(now_, memory) : options_.nodes;
   }
-  // The latest that was agreed upon; null where there is none but the first.
+  // Returns the latest view that was agreed upon, or null if there is none but the first.
   const View* view() const { return membership_ ? &membership_->view() : nullptr; }
-  // All nodes go over to another view with the same members, for that checkpoint
-  // (View::checkpoint): of algorithms whose members may change.
+  // Moves all nodes to another view with the same members, for that checkpoint (View::checkpoint).
+  // Only for algorithms whose members may change.
   void Renew(Round checkpoint) { membership().Renew(checkpoint, now_); }
-  // Ends Run at once, whatever the nodes are doing (from the observer).
+  // Ends Run at once, whatever the nodes are doing. Called by the observer.
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
 
-  // When the last event happened.
+  // Returns the time of the last event.
   Nanoseconds now() const { return now_; }
   int64_t events() const { return events_; }
-  // The bytes of all requested messages: at a boundary, of the completed rounds.
+  // Returns the bytes of all requested messages; at a boundary, those of the completed rounds.
   int64_t bytes_sent(Rank rank) const { return exchange_->bytes_sent(rank); }
   int64_t bytes_sent() const;
-  // The final model of a node, after Run.
+  // Returns the final model of a node. Valid after Run.
   Vec model(Rank rank) const { return nodes_[rank].model; }
   const NetworkModel& network() const { return *network_; }
-  // How stale the gradients were that `rank` applied (Host::GradientApplied).
+  // Returns how stale the gradients were that `rank` applied (Host::GradientApplied).
   Staleness staleness(Rank rank) const {
     return staleness_.empty() ? Staleness{} : staleness_[rank];
   }
-  // When the last round of `rank` was over: then it has received all that it needs.
+  // Returns when the last round of `rank` was over. By then it has received all that it needs.
   Nanoseconds ended(Rank rank) const { return nodes_[rank].ended; }
-  // When `rank` came to rest: when its peers have all that it sent, too, and it knows.
+  // Returns when `rank` came to rest. By then its peers have received all that it sent, and it
+  // knows so.
   Nanoseconds rested(Rank rank) const { return nodes_[rank].rested; }
 
  private:
@@ -146,46 +154,48 @@ class Simulation final : private StoreHost, private AlarmClock {
   };
   struct Node {
     std::unique_ptr<Algorithm> algorithm;
-    Nanoseconds busy_until = 0;  // the exchange lane
+    Nanoseconds busy_until = 0;  // the exchange lane is busy until then
     std::unique_ptr<Mailbox> mailbox;
     Round gradient_round = -1;
     std::span<const int64_t> gradient_cuts;
-    std::optional<double> gradient_loss;  // once it is computed
+    std::optional<double> gradient_loss;  // set once it is computed
     Nanoseconds gradient_begin = 0;
     Nanoseconds gradient_end = 0;
-    Round limit = -1;  // that it has heard of; none: -1
+    Round limit = -1;  // the last limit that it has heard of; -1: none
     Round cut = 0;     // the last nominal round that it was measured in
     Vec model;
-    Nanoseconds ended = 0;    // its last round
-    Nanoseconds rested = -1;  // not yet: -1
+    Nanoseconds ended = 0;    // when its last round was over
+    Nanoseconds rested = -1;  // when it came to rest; -1: not yet
     bool dead = false;
-    uint32_t life = 0;                         // how often it has come back
-    const View* heard = nullptr;               // the last that it has heard of; none: all are in
-    std::map<Member, uint32_t> left_out = {};  // and by which view
+    uint32_t life = 0;            // how often it has come back
+    const View* heard = nullptr;  // the last view that it has heard of; null: all nodes are members
+    // Nodes that it has left out, and the epoch of the view.
+    std::map<Member, uint32_t> left_out = {};
   };
 
   Simulation(const SimulationOptions& options, SimulationParts parts);
 
   absl::Status StartNodes();
-  // All that happens at this time has been handled.
+  // Called when all events of this time have been handled.
   absl::Status EndMoment();
-  // The network shares its bandwidth, until no credit that is due by that lets a message begin.
+  // Lets the network share its bandwidth until no more credits become due by that and let messages
+  // begin.
   void Settle();
-  // How much later than the others it begins.
+  // Returns how much later than `begin_time` the node begins.
   Nanoseconds StartDelay(Rank rank) const;
   absl::Status ResumeNode(Rank rank);
-  // Moves it to the one that is wanted; the nodes whose own has moved hear so.
+  // Moves the limit to the one that is wanted, and tells the nodes whose own limits have moved.
   absl::Status ApplyLimit();
   Round LimitOf(Rank rank) const;
-  // No node does so many rounds, or steps.
+  // Returns the limit on a node's rounds, or steps: no node does more.
   Round StepLimit() const;
-  // The current node has done so many steps of a shared budget.
+  // Counts the steps of the shared budget that the current node has done.
   void CountSteps(Round completed);
-  // What a lost worker has not done is for the others.
+  // Leaves the steps that a lost worker has not done to the others.
   void LeaveBudget(Rank rank);
-  // Counts the nominal rounds that are over: the last one when all nodes rest.
+  // Counts the nominal rounds that are over. The last one is over when all nodes rest.
   void PassRounds();
-  // Measures a node as often as is due, and all that rest.
+  // Measure a node, and all nodes that rest, as often as is due.
   void TakeCuts(Rank rank, Nanoseconds when, Vec model);
   absl::Status TakeCutsAtRest();
   absl::Status Handle(const SimEvent& event);
@@ -200,19 +210,19 @@ class Simulation final : private StoreHost, private AlarmClock {
   absl::Status Return(Rank rank);
   absl::Status OnMembership(uint32_t news);
   absl::Status OnWake();
-  // Whether nothing happens any more.
+  // Returns whether nothing happens any more.
   bool Over();
-  // The node's life begins anew, with that view.
+  // Begins a new life of the node, with the view of `start`.
   absl::Status ComeIn(Rank rank, const Start& start);
   Membership& membership();
-  // Ends what is under way between the current node and those that are no longer in its view.
+  // Ends what is under way between the current node and the nodes that are no longer in its view.
   void LeaveOut(const View& view);
-  // Hands an event to a node: now, or when its lane is free.
+  // Hands an event to a node at once, or when its exchange lane is free.
   absl::Status Deliver(Rank rank, const Event& event);
   absl::Status Dispatch(Rank rank, const Event& event);
   absl::Status CheckAllRest() const;
 
-  // For the current node.
+  // Queues a part of the current node's gradient.
   void PushGradientPart(Nanoseconds when, size_t part);
   // Occupies the current node's exchange lane.
   void Spend(Nanoseconds time);
@@ -245,11 +255,11 @@ class Simulation final : private StoreHost, private AlarmClock {
     Rank rank;
     Nanoseconds detection;
   };
-  std::vector<Death> deaths_;  // all: events point at them
-  size_t wakes_ = 0;           // in the queue
+  std::vector<Death> deaths_;  // all deaths: events point at them
+  size_t wakes_ = 0;           // number of kWake events in the queue
   std::unique_ptr<NetworkModel> network_;
   std::unique_ptr<MessageExchange> exchange_;
-  std::unique_ptr<Membership> membership_;  // where there may be other views
+  std::unique_ptr<Membership> membership_;  // set where views other than the first are possible
   std::vector<Node> nodes_;
 
   Nanoseconds now_ = 0;
@@ -259,14 +269,14 @@ class Simulation final : private StoreHost, private AlarmClock {
   bool stopped_ = false;
   Rank resting_ = 0;
   Rank living_ = 0;
-  std::vector<Staleness> staleness_;  // of each node, once there is any
+  std::vector<Staleness> staleness_;  // by rank; empty until a gradient is applied
   std::optional<GradientBudget> budget_;
-  std::vector<Rank> moved_;  // whose limits have moved, and who have not heard so
-  Round passed_ = 0;         // nominal rounds of the budget
+  std::vector<Rank> moved_;  // ranks whose limits have moved and that have not heard so
+  Round passed_ = 0;         // nominal rounds of the budget that are over
   bool rest_cuts_due_ = false;
 
-  Rank current_ = 0;        // whose event is being handled
-  Nanoseconds cursor_ = 0;  // its exchange lane is busy until then
+  Rank current_ = 0;        // the node whose event is being handled
+  Nanoseconds cursor_ = 0;  // the exchange lane of that node is busy until then
 };
 
 }  // namespace grapevine

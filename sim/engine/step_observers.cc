@@ -19,8 +19,8 @@ using std::chrono::nanoseconds;
 
 constexpr size_t kMaxWaitedFor = 10;
 
-// The `most` ranks with the largest `value`, of those with a positive one, largest
-// first; the lower rank first among equals.
+// Returns the `most` ranks with the largest positive `value`, largest first. Among equals the lower
+// rank comes first.
 template <typename Value>
 std::vector<Rank> Largest(Rank ranks, size_t most, Value value) {
   std::vector<Rank> result;
@@ -181,7 +181,7 @@ std::vector<LinkStatistics> BusiestLinks(const Platform& platform, std::span<con
     if (bytes[link] > 0) busy.push_back(link);
   }
   const size_t listed = std::min(most, busy.size());
-  // Among equally busy links, the first in the platform's order.
+  // Among equally busy links, the first in the platform's order comes first.
   const auto busier = [&](LinkId a, LinkId b) {
     const double ua = utilization(a), ub = utilization(b);
     return ua != ub ? ua > ub : a < b;

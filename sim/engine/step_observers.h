@@ -23,26 +23,26 @@
 
 namespace grapevine {
 
-// Where the time of steps went, for whom nodes waited, and which links were busiest. Takes some 400
-// bytes a node and a few additions an event, whatever the length of the run.
+// Measures where the time of steps went and for which nodes others waited. Takes some 400 bytes a
+// node and a few additions an event, whatever the length of the run.
 //
-// Steps are divided as those of real nodes are (run/records/step_account.h). Four of the peers that
-// a node waited for are kept: with at most four neighbours all is exact.
+// Steps are divided like those of real nodes (run/records/step_account.h). For each node, four of
+// the peers that it waited for are kept: with at most four neighbours all is exact.
 class StepStatistics final : public SimObserver {
  public:
-  // Large runs list this many nodes.
+  // The number of nodes that a large run lists.
   static constexpr size_t kMaxListed = 64;
 
   struct Options {
     Rank nodes = 1;
     // Ranks below this one take steps; those from here on are parameter servers. 0: all take steps.
     Rank workers = 0;
-    // The capacity of each direction of each interface, bytes per nanosecond; 0: not known.
+    // The capacity of each direction of each interface, in bytes per nanosecond; 0: unknown.
     double bandwidth = 0;
-    // When and behind which round the first step begins.
+    // The time at which, and the round after which, the first step begins.
     Nanoseconds begin_time = 0;
     Round begin = 0;
-    // What each rank has completed then; empty: all as much.
+    // The rounds that each rank has completed by then. Empty: `begin` rounds each.
     std::vector<Round> done = {};
   };
   explicit StepStatistics(const Options& options);
@@ -53,26 +53,27 @@ class StepStatistics final : public SimObserver {
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
   absl::Status OnReturn(Rank rank, Round from, Nanoseconds now) override;
 
-  // So far.
+  // Returns the statistics so far.
   Statistics Result() const;
   int64_t bytes_received(Rank rank) const { return nodes_[rank].bytes_received; }
-  // For whom those that take steps have waited so far, by rank.
+  // Returns the peers for which nodes that take steps have waited so far, by rank of the waiting
+  // node.
   std::map<int64_t, AwaitedPeers> waits() const;
-  // For whom this one has since the last call.
+  // Returns the peers for which `rank` has waited since the last call.
   AwaitedPeers TakeWaits(Rank rank);
 
  private:
   static constexpr size_t kMostAwaited = 4;
 
   struct Node {
-    StepAccount step;  // the current one
-    // All steps.
-    Round before = 0;  // of an earlier run
-    Round missed = 0;  // while the node was not in the run
+    StepAccount step;  // account of the current step
+    // Totals over all steps.
+    Round before = 0;  // rounds completed in an earlier run
+    Round missed = 0;  // rounds missed while the node was not in the run
     Nanoseconds total_gradient = 0;
     Nanoseconds total_mix = 0;
     Nanoseconds total_wait = 0;
-    Nanoseconds caused = 0;  // waiting for this one by those that take steps
+    Nanoseconds caused = 0;  // time that nodes that take steps waited for this one
     AwaitedPeers waits{kMostAwaited};
     AwaitedPeers recent_waits{kMostAwaited};
     int64_t bytes_sent = 0;
@@ -90,15 +91,15 @@ class StepStatistics final : public SimObserver {
   Nanoseconds end_;
 };
 
-// The `most` busiest links, busiest first; those that carried nothing are left out. bytes[l]
-// crossed link l within `time`; empty: not known.
+// Returns the `most` busiest links, busiest first, without links that carried nothing. bytes[l]
+// crossed link l within `time`. If `bytes` is empty, it is unknown what crossed.
 std::vector<LinkStatistics> BusiestLinks(const Platform& platform, std::span<const double> bytes,
                                          Nanoseconds time, size_t most);
 
-// A simulation as a trace: what every node computed, sent, received and waited for.
+// Writes a simulation as a trace: what every node computed, sent, received and waited for.
 class SimTrace final : public SimObserver {
  public:
-  // `trace` outlives this and is finished by its owner.
+  // `trace` must outlive this, and is finished by its owner.
   SimTrace(Rank nodes, ChromeTrace* trace);
 
   void OnGradient(const GradientTimes& gradient) override;
@@ -109,14 +110,14 @@ class SimTrace final : public SimObserver {
 
  private:
   struct Node {
-    Nanoseconds began = 0;         // the current step
-    Nanoseconds busy_until = 0;    // the exchange lane
-    Nanoseconds gradient_end = 0;  // of the current step, -1 until it is done
+    Nanoseconds began = 0;         // begin of the current step
+    Nanoseconds busy_until = 0;    // the exchange lane is busy until then
+    Nanoseconds gradient_end = 0;  // end of the current step's gradient; -1 until it is done
     Rank last_sender = 0;
   };
 
-  // The exchange lane goes on at `now`: the time before that, once the gradient was done, was
-  // waiting for the last sender.
+  // Ends a wait, as the exchange lane goes on at `now`. The node waited for the last sender from
+  // when its lane was free and its gradient done.
   void EndWait(Rank rank, Nanoseconds now);
 
   RunTrace trace_;

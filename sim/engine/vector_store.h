@@ -23,7 +23,7 @@
 
 namespace grapevine {
 
-// A message's slot: small numbers, reused.
+// The slot of a message: a small number, reused.
 using MessageId = uint32_t;
 
 // The vectors of all nodes live in one store.
@@ -31,13 +31,14 @@ class VectorStore {
  public:
   virtual ~VectorStore() = default;
 
-  // As in algorithm/host.h; a phantom has no buffers.
+  // See algorithm/host.h. A phantom has no buffers.
   virtual int64_t replica_size() const = 0;
   virtual ReplicaRange parameters() const = 0;
-  // How many vectors a step reads and writes beside the mix's (Optimizer::step_vectors).
+  // Returns how many vectors a step reads and writes besides those of the mix
+  // (Optimizer::step_vectors).
   virtual int step_vectors() const = 0;
 
-  // As in algorithm/host.h.
+  // See algorithm/host.h.
   virtual absl::StatusOr<Vec> InitialReplica(ReplicaRange range) = 0;
   virtual Vec New(int64_t size, const char* role) = 0;
   virtual Vec NewOptimizerState(ReplicaRange range) = 0;
@@ -46,39 +47,41 @@ class VectorStore {
   virtual void Clip(Part part, double limit) = 0;
   virtual void Step(const StepRequest& request) = 0;
 
-  // The gradient of `rank`; the second call follows when the simulated time of its
-  // first part has passed, and returns the batch's loss (0 for a phantom).
+  // Begin and end the gradient of `rank`. EndGradient follows when the simulated time of the
+  // gradient's first part has passed; it returns the batch's loss (0 for a phantom).
   virtual void BeginGradient(Rank rank, Vec at, Vec into, Round round) = 0;
   virtual absl::StatusOr<double> EndGradient(Rank rank) = 0;
-  // Of the rank's last gradient, where it is measured.
+  // Returns the noise of the rank's last gradient, if measured.
   virtual GradientNoise Noise(Rank rank) const { return {}; }
-  // Likewise; until its next one begins.
+  // Returns the norms of the rank's last gradient by tensor, if measured. They are valid until its
+  // next gradient begins.
   virtual std::span<const TensorNorms> Norms(Rank rank) const { return {}; }
-  // The fraction of the time of a round's gradient after which the elements from `from` on are
-  // final.
+  // Returns the fraction of the time of a round's gradient after which the elements from `from` on
+  // are final.
   virtual double ReadyAt(int64_t from, Round round) const = 0;
 
   // Keeps what a message sends until it is delivered, released or its sender reuses it.
   virtual void Hold(MessageId message, const Payload& payload) = 0;
-  // Returns the sum of the squares of its elements (algorithm/receiving.h); 0 for a phantom.
+  // Writes what a message sends to `into`. Returns the sum of the squares of its elements
+  // (algorithm/receiving.h); 0 for a phantom.
   virtual double Deliver(MessageId message, const Payload& into) = 0;
   virtual void Release(MessageId message) = 0;
 
-  // The elements of a vector; empty for a phantom.
+  // Returns the elements of a vector; empty for a phantom.
   virtual SharedVector At(Vec vector) const = 0;
 };
 
 // Vectors without elements: timing only, at no cost in memory.
 class PhantomVectors final : public VectorStore {
  public:
-  // Without `passes`, every round has one.
+  // If `passes` is null, every round has one pass.
   PhantomVectors(int64_t replica_size, int step_vectors, PassesOf passes = nullptr)
       : replica_size_(replica_size), step_vectors_(step_vectors), passes_(std::move(passes)) {}
 
   int64_t replica_size() const override { return replica_size_; }
   ReplicaRange parameters() const override { return {0, replica_size_}; }
   int step_vectors() const override { return step_vectors_; }
-  // No request looks behind a handle: one serves for all.
+  // No request looks behind a handle, so one handle serves for all vectors.
   absl::StatusOr<Vec> InitialReplica(ReplicaRange range) override { return kVector; }
   Vec New(int64_t size, const char* role) override { return kVector; }
   Vec NewOptimizerState(ReplicaRange range) override { return kVector; }
@@ -105,15 +108,16 @@ class PhantomVectors final : public VectorStore {
   const PassesOf passes_;
 };
 
-// The requests of a Host that only concern vectors, over a store: drivers of n nodes on one thread
-// derive from it.
+// The requests of a Host that only concern vectors, implemented by a store. Drivers of n nodes on
+// one thread derive from it.
 class StoreHost : public Host {
  protected:
-  // `store` outlives this.
+  // `store` must outlive this.
   explicit StoreHost(VectorStore* store) : store_(store) {}
 
   VectorStore& store() const { return *store_; }
-  // Requests cannot fail to their caller: the first error since the last call, after the event.
+  // Returns the first error since the last call. Called after each event, as requests cannot return
+  // errors to their caller.
   absl::Status TakeStatus() { return std::exchange(status_, absl::OkStatus()); }
   void Fail(const absl::Status& why) { status_.Update(why); }
 

@@ -14,13 +14,13 @@ constexpr Nanoseconds kTrainGap = 2 * kMillisecond;
 constexpr int kRoundTripSamples = 8;
 constexpr Nanoseconds kLeastRise = 4 * kMillisecond;
 constexpr Nanoseconds kMostRise = 16 * kMillisecond;
-// Bytes of the largest burst, four of which may be under way in a train.
+// Segments of four bursts of the largest size, which may be under way in a train.
 constexpr double kTrainSegments = 4 * 65536.0 / 1448;
 
 // CUBIC's constant C = 0.4, times 1024; its time is in 1/1024 s.
 constexpr int64_t kCubicScale = 410;
 constexpr int kCubicShift = 10;
-// The share of the window that a loss leaves, of 1024.
+// The share of the window that is left after a loss, in 1/1024.
 constexpr int64_t kBeta = 717;
 constexpr int64_t kBetaScale = 1024;
 // Reno's growth with CUBIC's share, in eighths of a window.
@@ -33,7 +33,7 @@ constexpr int64_t kLeastBurst = 2;
 constexpr int64_t kMostBurst = 44;  // 64 KiB
 constexpr double kBurstTime = 1e9 / 1024;
 
-// The greatest integer whose cube is at most `value`.
+// Returns the greatest integer whose cube is at most `value`.
 int64_t CubeRoot(int64_t value) {
   int64_t root = 0;
   for (int64_t bit = int64_t{1} << 20; bit > 0; bit >>= 1) {
@@ -124,7 +124,8 @@ int64_t CongestionWindow::burst() const {
 }
 
 int64_t CongestionWindow::send_buffer() const {
-  // What Linux books for a full segment, headers and administration included; twice the window.
+  // What Linux books for a full segment, with headers and administration. The buffer is for twice
+  // the window.
   constexpr int64_t kBooked = 4352;
   constexpr int64_t kMost = int64_t{4} << 20;
   return std::min(2 * std::max(window_, kInitial) * kBooked, kMost);

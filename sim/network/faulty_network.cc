@@ -9,7 +9,7 @@
 namespace grapevine {
 namespace {
 
-// What Linux waits at least before it sends packets again (TCP_RTO_MIN).
+// The least time that Linux waits before it sends packets again (TCP_RTO_MIN).
 constexpr Nanoseconds kRetransmission = 200'000'000;
 
 std::chrono::nanoseconds AsTime(Nanoseconds time) { return std::chrono::nanoseconds(time); }
@@ -64,7 +64,7 @@ Nanoseconds FaultyNetwork::EndOf(State& state, Nanoseconds now) {
 
 bool FaultyNetwork::Leaves(FlowId id, Nanoseconds now) {
   State& state = flows_[id];
-  // What was held has passed by then.
+  // A flow that was held has passed by now.
   const Nanoseconds passed = state.stage == Stage::kFlows ? EndOf(state, now) : now;
   const Nanoseconds until = Passable(state.flow.from, state.flow.to, passed);
   if (until > now) {
@@ -106,7 +106,7 @@ Nanoseconds FaultyNetwork::Reply(Rank sender, Rank receiver, Nanoseconds now) {
   return Passable(receiver, sender, now + network_->Reply(sender, receiver, now)) - now;
 }
 
-// The other model's arrival is as long after its departure.
+// A flow takes as long from its departure to its arrival as in the other model.
 Nanoseconds FaultyNetwork::Arrival(FlowId id, Rank from, Rank to, Nanoseconds now) const {
   const Nanoseconds held = flows_[id].held;
   return Passable(from, to, network_->Arrival(id, from, to, now - held) + held);

@@ -1,9 +1,9 @@
-// A network on which things go wrong on purpose (run/chaos): another model carries the messages,
-// and this one holds them where a fault is in their way.
+// A network with faults that are injected on purpose (run/chaos). Another model carries the
+// messages, and this one holds them where a fault is in their way.
 //
-// A message that begins to flow while nothing passes begins when something does. One that flows
-// meanwhile goes on from where it was, afterwards.
-// One that is dropped ends one retransmission later, and those behind it wait.
+// A message that would begin to flow while nothing passes begins when bytes pass again. A message
+// that flows meanwhile goes on afterwards from where it was. A message that is dropped ends one
+// retransmission later, and messages behind it wait.
 #ifndef GRAPEVINE_SIM_NETWORK_FAULTY_NETWORK_H_
 #define GRAPEVINE_SIM_NETWORK_FAULTY_NETWORK_H_
 
@@ -20,7 +20,8 @@ namespace grapevine {
 // Thread-compatible.
 class FaultyNetwork final : public NetworkModel {
  public:
-  // `faults` and `clock`, that of `network`, outlive it. `seed`: of which messages are dropped.
+  // `faults` and `clock` must outlive this; `clock` is also that of `network`. `seed` decides which
+  // messages are dropped.
   FaultyNetwork(std::unique_ptr<NetworkModel> network, const FaultTimeline* faults, uint64_t seed,
                 AlarmClock* clock);
 
@@ -36,25 +37,26 @@ class FaultyNetwork final : public NetworkModel {
   std::span<const double> link_bytes() const override { return network_->link_bytes(); }
 
  private:
-  // Of its own alarms; no model counts so far, or means anything else by it.
+  // The version of this network's own alarms. Other models neither count this far nor give it
+  // another meaning.
   static constexpr uint32_t kOwn = kAlarmVersionMask;
   enum class Stage { kWaits, kFlows, kHeld };
   struct State {
     Flow flow;
     Stage stage = Stage::kFlows;
     Nanoseconds since = 0;  // when the stage began
-    Nanoseconds due = -1;   // of its own alarm
-    Nanoseconds held = 0;   // since it had left the other model
+    Nanoseconds due = -1;   // when its own alarm rings; -1: none is set
+    Nanoseconds held = 0;   // how long it has been held since it left the other model
   };
 
-  // Holds the flow for a while.
+  // Holds the flow until `until`.
   void Hold(FlowId id, Stage stage, Nanoseconds now, Nanoseconds until);
-  // It would leave now: whether it does.
+  // Returns whether a flow leaves that would leave now; if not, holds it.
   bool Leaves(FlowId id, Nanoseconds now);
-  // When what has left the other model now has passed.
+  // Returns when a flow that has left the other model now has passed the faults.
   Nanoseconds EndOf(State& state, Nanoseconds now);
   bool IsDropped(const Flow& flow, Nanoseconds now);
-  // The first time from `time` on at which bytes pass; far away if they never do.
+  // Returns the first time from `time` on at which bytes pass; kFar if they never do.
   Nanoseconds Passable(Rank from, Rank to, Nanoseconds time) const;
 
   const std::unique_ptr<NetworkModel> network_;

@@ -9,7 +9,7 @@ namespace grapevine {
 namespace {
 
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
-// In bytes: anything less is rounding.
+// Fewer bytes than this are rounding.
 constexpr double kRoundingOfBytes = 1e-6;
 // Longer than any simulation, and far from overflow.
 constexpr double kLongest = 9e18;

@@ -1,4 +1,4 @@
-// Fluid networks: a flow has a rate at every moment. Two say which rate each flow gets: NicNetwork,
+// Fluid networks: a flow has a rate at every moment. Two networks decide on the rates: NicNetwork,
 // where only the hosts' interfaces limit, and FlowNetwork, max-min fair over the links of a
 // physical network.
 //
@@ -18,21 +18,20 @@
 
 namespace grapevine {
 
-// The progress of flows: what every network needs besides the question of which rate each flow
-// gets.
+// The progress of flows, which every fluid network needs besides its rule for the rates.
 class FluidFlows {
  public:
-  // The clock outlives this.
+  // The clock must outlive this.
   explicit FluidFlows(AlarmClock* clock) : clock_(clock) {}
 
-  // A flow of `bytes` at rate 0.
+  // Begins a flow of `bytes` at rate 0.
   void Begin(FlowId id, double bytes, Nanoseconds now);
-  // From `now` on, in bytes per nanosecond; sets the alarm for the flow's end.
+  // Sets the rate from `now` on, in bytes per nanosecond, and the alarm for the flow's end.
   void SetRate(FlowId id, double rate, Nanoseconds now);
   double rate(FlowId id) const { return progress_[id].rate; }
-  // The bytes that have not left.
+  // Returns the bytes that have not left.
   double Left(FlowId id, Nanoseconds now) const;
-  // Whether the flow has ended; false for an alarm that was replaced.
+  // Returns whether the flow has ended; false for an alarm that was replaced.
   bool OnAlarm(FlowId id, uint32_t version, Nanoseconds now);
 
  private:
@@ -40,9 +39,9 @@ class FluidFlows {
     double remaining = 0;  // bytes, at `updated`
     double rate = 0;
     Nanoseconds updated = 0;
-    Nanoseconds finish = 0;  // at this rate
-    Nanoseconds alarm = 0;   // the one that is set; not after `finish` unless rates rose
-    uint32_t version = 0;    // of that alarm; goes on when the slot is used again
+    Nanoseconds finish = 0;  // end of the flow at this rate
+    Nanoseconds alarm = 0;   // the alarm that is set; not after `finish` unless rates rose
+    uint32_t version = 0;    // version of that alarm; counts on when the slot is reused
   };
 
   AlarmClock* const clock_;
@@ -53,9 +52,10 @@ struct NicOptions {
   // Goodput of each direction of each NIC, bytes per nanosecond (GB/s).
   double bandwidth = 0.125;
   Nanoseconds latency = 0;
-  // Both directions share the bandwidth.
+  // Whether both directions share the bandwidth.
   bool half_duplex = false;
-  // Bytes of a flow, in full duplex only; 0: all of it shares.
+  // Bytes at the end of a flow that wait in its sender's queue, in full duplex only; 0: the whole
+  // flow shares the bandwidth.
   double queued = 0;
 };
 
@@ -69,12 +69,12 @@ struct NicOptions {
 // once after the last byte, and occupies nothing (the Hockney model: latency + bytes / bandwidth
 // for a flow alone).
 //
-// Equal shares of equal flows end at one moment, which packets cannot: they leave one after the
-// other. With `queued` bytes, so much of the end of a flow waits in its sender's queue, and leaves
-// at the whole bandwidth of the egress, that of the flow that began first before others. What the
-// egress holds back meanwhile keeps its share of the receiver, whose other flows do not grow at
-// once (measured with up to three neighbours; docs/simulator-accuracy.md). A flow with a rate of
-// its own, below the bandwidth, makes no queue.
+// Equal flows with equal shares end at one moment. Packets cannot: they leave one after the other.
+// With `queued` above 0, this many bytes at the end of a flow wait in its sender's queue. They
+// leave at the whole bandwidth of the egress, those of the flow that began first before those of
+// others. A flow that the egress holds back meanwhile keeps its share of the receiver, whose other
+// flows do not grow at once (measured with up to three neighbours; docs/simulator-accuracy.md). A
+// flow with a rate of its own, below the bandwidth, makes no queue.
 class NicNetwork final : public NetworkModel {
  public:
   NicNetwork(Rank nodes, const NicOptions& options, AlarmClock* clock);
@@ -95,7 +95,7 @@ class NicNetwork final : public NetworkModel {
     uint32_t first = kNone;
     uint32_t flows = 0;
     bool dirty = false;
-    // Of the flows whose ends are queued, the one that began first: it has the direction alone.
+    // The flow that began first among those whose ends are queued: it has the direction alone.
     uint32_t alone = kNone;
   };
   // A flow in the list of one of its two directions: number 2*id (the sender's)
@@ -106,14 +106,15 @@ class NicNetwork final : public NetworkModel {
     uint32_t next = kNone;
   };
 
-  // The end of a flow: what is not queued yet, and how many flows began before it.
+  // The end of a flow: the bytes that are not queued yet, and the number of flows that began before
+  // it.
   struct Tail {
     double bytes = 0;
     bool queued = false;
     uint64_t order = 0;
   };
 
-  // The rest of a flow has left: its end goes into the queue.
+  // Puts the end of a flow into the queue once the rest has left.
   void Queue(FlowId id, Nanoseconds now);
   void FindAlone(uint32_t direction);
   void Insert(uint32_t link, uint32_t direction);
@@ -140,12 +141,13 @@ class NicNetwork final : public NetworkModel {
 // (max_min.h).
 //
 // Every message is one flow over its route (platform.h). Rates are fair at every moment: what a
-// flow cannot use, others get. The latency is the sum of the links' and is added once after the
-// last byte. Ranks on one host talk at the platform's loopback rate, without latency, and bypass
-// all links.
+// flow cannot use is given to others. The latency is the sum of the links' and is added once after
+// the last byte. Ranks on one host talk at the platform's loopback rate, without latency, and
+// bypass all links.
 class FlowNetwork final : public NetworkModel {
  public:
-  // hosts[r] is where rank r runs; there are routes between all of them. The clock outlives this.
+  // hosts[r] is the host of rank r. Routes must exist between all of them. The clock must outlive
+  // this.
   FlowNetwork(std::shared_ptr<const Platform> platform,
               std::shared_ptr<const std::vector<HostId>> hosts, AlarmClock* clock);
 

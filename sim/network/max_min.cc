@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The common rate at which each link would be full: what its stopped flows leave,
-// divided among the others; infinite for a link without others.
+// Returns the common rate at which each link would be full: what its stopped flows leave, divided
+// among the others; infinite for a link without others.
 std::vector<double> Levels(std::span<const double> capacities, std::span<const MaxMinFlow> flows,
                            const std::vector<double>& rates, const std::vector<bool>& stopped) {
   std::vector<double> levels(capacities.begin(), capacities.end());
@@ -47,7 +47,7 @@ constexpr int kPatience = 4;
 
 bool Below(double a, double b) { return a < b * (1 - kRoundingOfRates); }
 
-// The order of filling; ties by number, so that it is the same on every machine.
+// The order of filling. Ties are broken by number, so that the order is equal on every machine.
 struct Later {
   template <typename Candidate>
   bool operator()(const Candidate& a, const Candidate& b) const {
@@ -181,7 +181,7 @@ bool SharedLinks::Fill() {
     } else {
       FillLink(lowest.index, lowest.level);
     }
-    // Without newly affected flows it is only rounding.
+    // If no more flows were affected, the difference is only rounding.
     again = overturned_ && affected_.size() > known;
   }
   filled_ += static_cast<int64_t>(affected_.size());
@@ -272,7 +272,7 @@ bool SharedLinks::AffectFasterGuests(LinkId id, double level) {
 
 void SharedLinks::AffectNeighbours() {
   const size_t enough = 2 * affected_.size();
-  // Grows during the loop.
+  // `touched_` grows during the loop.
   for (size_t i = 0; i < touched_.size() && affected_.size() < enough; ++i) {
     AffectHeldBack(touched_[i]);
     AffectFasterGuests(touched_[i], 0);

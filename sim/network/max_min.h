@@ -19,17 +19,17 @@
 
 namespace grapevine {
 
-// What is left of a capacity, without rounding: the same whatever the order in which rates
-// were taken and given back, and without drift over any number of them.
-// Rates are counted in units of 2^-80 bytes per nanosecond: exact for every double
-// from 8 bytes a second upwards, and 10^14 bytes per nanosecond fit. Thread-compatible.
+// What is left of a capacity, without rounding. The result does not depend on the order in which
+// rates were taken and given back, and does not drift over any number of them. Rates are counted in
+// units of 2^-80 bytes per nanosecond: exact for every double from 8 bytes a second upwards, and
+// 10^14 bytes per nanosecond fit. Thread-compatible.
 class RateSum {
  public:
   explicit RateSum(double capacity) : left_(Units(capacity)) {}
 
   void Take(double rate) { left_ -= Units(rate); }
   void GiveBack(double rate) { left_ += Units(rate); }
-  // The nearest double.
+  // Returns what is left, as the nearest double.
   double left() const { return static_cast<double>(left_) * 0x1p-80; }
 
  private:
@@ -39,14 +39,14 @@ class RateSum {
 };
 
 struct MaxMinFlow {
-  std::span<const LinkId> route;  // no link twice
+  std::span<const LinkId> route;  // without a link twice
   double max_rate = std::numeric_limits<double>::infinity();
 };
 
-// One rate for each flow, by progressive filling: all rates rise together, and
-// those on a link that is full, or at their own limit, stop. `capacities` has one
-// positive number for each link; rates are in the same unit. A flow without links
-// gets its max_rate. O(rounds * (links + flows)).
+// Returns one rate for each flow, by progressive filling: all rates rise together, and those on a
+// link that is full, or at their own limit, stop. `capacities` has one positive number for each
+// link; rates are in the same unit. A flow without links gets its max_rate. O(rounds * (links +
+// flows)).
 std::vector<double> MaxMinRates(std::span<const double> capacities,
                                 std::span<const MaxMinFlow> flows);
 
@@ -65,21 +65,21 @@ std::vector<double> MaxMinRates(std::span<const double> capacities,
 // Allocates nothing once it has seen as many flows as it ever has at once.
 class SharedLinks {
  public:
-  // Capacities are positive.
+  // Capacities must be positive.
   explicit SharedLinks(std::span<const Link> links);
 
-  // Adds a flow in a free slot. Without links it needs a finite max_rate. `route` has no link
-  // twice.
+  // Adds a flow in a free slot. A flow without links needs a finite max_rate. `route` must not have
+  // a link twice.
   void Add(FlowId id, std::span<const LinkId> route, double max_rate);
   void Remove(FlowId id);
 
-  // Makes the rates fair again, and returns the flows whose rates changed; valid
+  // Makes the rates fair again, and returns the flows whose rates changed. The result is valid
   // until the next call.
   std::span<const FlowId> Solve();
-  // In bytes per nanosecond, since the last Solve.
+  // Returns a flow's rate since the last Solve, in bytes per nanosecond.
   double rate(FlowId id) const { return flows_[id].rate; }
 
-  // The flows filled by Solve so far, to which the work is proportional.
+  // Returns how many flows Solve has filled so far. Its work is proportional to them.
   int64_t filled() const { return filled_; }
 
  private:
@@ -99,13 +99,13 @@ class SharedLinks {
   };
   struct LinkState {
     RateSum left;  // the capacity less the guests' rates
-    // The rate of the flows held back; no guest is faster. Infinite without such flows.
+    // The rate of the flows held back; no guest is faster. Infinite if no flow is held back.
     double level;
-    double queued;  // its candidate; infinite without one
+    double queued;  // level of its candidate; infinite without one
     std::array<uint32_t, kLists> first;
-    uint32_t sharers;  // open and held back
+    uint32_t sharers;  // flows that are open or held back
     bool touched;
-    bool decided;  // in this filling
+    bool decided;  // decided in this filling
   };
   struct FlowState {
     double rate = 0;
@@ -129,8 +129,8 @@ class SharedLinks {
   void Touch(LinkId link);
   static double Level(const LinkState& link);
 
-  // Fills all open flows; false when a decision was overturned by flows that were
-  // opened after it.
+  // Fills all open flows. Returns false if a decision was overturned by flows that were opened
+  // after it.
   bool Fill();
   void FillFlow(FlowId id);
   void FillLink(LinkId id, double expected);
@@ -142,7 +142,7 @@ class SharedLinks {
   void AffectHeldBack(LinkId id);
   bool AffectFasterGuests(LinkId id, double level);
   void AffectNeighbours();
-  // The link becomes a candidate at its level, unless it is one at a lower level.
+  // Makes the link a candidate at its level, unless it is one at a lower level.
   void Queue(LinkId id);
   void Push(const Candidate& candidate);
 

@@ -15,8 +15,8 @@
 namespace grapevine {
 namespace {
 
-// What Linux lets a connection have in the queue of an interface, at least (TCP small queues): two
-// packets.
+// The bytes that Linux lets a connection have in the queue of an interface, at least (TCP small
+// queues): two packets.
 constexpr double kQueued = 2 * 1460;
 
 constexpr const char* kNetworkModels[] = {"auto", "nic", "queue", "packets", "packets:control=reno",
@@ -31,7 +31,7 @@ bool OneRankPerHost(const std::vector<HostId>& hosts, HostId count) {
   return true;
 }
 
-// Why the nic model cannot represent the network; empty when it can.
+// Returns why the nic model cannot represent the network; empty when it can.
 std::string WhyNotNic(const Platform& platform, const std::vector<HostId>& hosts) {
   if (!platform.interfaces()) {
     return absl::StrCat("it is for one switch, and the network is ", platform.name());

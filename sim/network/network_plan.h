@@ -21,12 +21,12 @@ namespace grapevine {
 struct NetworkRequest {
   // --network: a family, a preset or a file (platform_request.h).
   std::string network = "switch";
-  // --network-model: "nic" (interfaces share equally; one switch with one rank per
-  // host only), "queue" (likewise, and the messages of a host end one after another), "packets" and
-  // "packets:control=reno" (TCP segments in queues, likewise for one switch), "flow" (max-min
-  // fairness over all links), or "auto": nic where it is possible, else flow.
+  // --network-model: "nic" (interfaces share equally; for one switch with one rank per host only),
+  // "queue" (as nic, but the messages of a host end one after another), "packets" and
+  // "packets:control=reno" (TCP segments in queues; for such a switch only), "flow" (max-min
+  // fairness over all links), or "auto" (nic where it is possible, else flow).
   std::string model = "auto";
-  // --bandwidth and --latency, of the hosts' own cables: only where the user gave them, since they
+  // --bandwidth and --latency of the hosts' own cables. Set only if the user gave them, since they
   // replace a preset's and are refused for a file. A family without them has 1 Gbit and 50 us.
   std::optional<int64_t> bandwidth;    // bits a second, goodput of each direction
   std::optional<Nanoseconds> latency;  // one way, between hosts next to each other
@@ -34,24 +34,24 @@ struct NetworkRequest {
   // --placement (placement.h).
   std::string placement = "order";
   Rank nodes = 1;
-  uint64_t seed = 1;  // of a shuffled placement
+  uint64_t seed = 1;  // seed of a shuffled placement
 };
 
 // Immutable and cheap to copy; safe from any thread, so that the cells of a sweep
 // can share one.
 class NetworkPlan {
  public:
-  // Makes the model of one simulation; the clock outlives it. To be given to Simulation as
-  // make_network.
+  // Makes the model of one simulation, for SimulationParts::make_network. The clock must outlive
+  // the model.
   std::unique_ptr<NetworkModel> Make(AlarmClock* clock) const;
 
   bool is_flow_level() const { return model_ == "flow"; }
-  // Whether messages travel in segments, so that windows and losses are the model's own.
+  // Returns whether messages travel in segments, so that windows and losses are the model's own.
   bool has_packets() const { return model_.starts_with("packets"); }
   const Platform& platform() const { return *platform_; }
-  // The host of every rank.
+  // Returns the host of every rank.
   const std::vector<HostId>& hosts() const { return *hosts_; }
-  // "switch:bandwidth=1Gbit:latency=50us, model nic": every default resolved.
+  // Returns the plan with every default resolved: "switch:bandwidth=1Gbit:latency=50us, model nic".
   std::string description() const;
 
  private:
@@ -60,15 +60,15 @@ class NetworkPlan {
 
   std::shared_ptr<const Platform> platform_;
   std::shared_ptr<const std::vector<HostId>> hosts_;
-  // What a request's model comes to: "auto" is one of the others.
+  // The request's model, with "auto" replaced by the model that it means.
   std::string model_;
 };
 
-// The values of --network-model.
+// Returns the values of --network-model.
 std::span<const char* const> NetworkModels();
 
-// Errors name the spec, file, line or rank at fault and what to do: kUsage for
-// what was asked, kInput for the contents of files.
+// Makes the plan for a request. Errors name the spec, file, line or rank at fault and what to do:
+// kUsage for what was asked, kInput for the contents of files.
 absl::StatusOr<NetworkPlan> MakeNetworkPlan(const NetworkRequest& request);
 
 }  // namespace grapevine

@@ -11,7 +11,7 @@ constexpr int64_t kFrame = PacketNetwork::kSegment + PacketNetwork::kHeaders;
 // Payload of a credit or a receipt, and of the window update that answers it, as gRPC sends them.
 constexpr int64_t kReplyBytes = 24;
 constexpr int64_t kAnswerBytes = 26;
-// Segments for which a receiver sends one acknowledgement.
+// The number of segments for which a receiver sends one acknowledgement.
 constexpr uint32_t kAcknowledged = 2;
 
 }  // namespace

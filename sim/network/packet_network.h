@@ -36,11 +36,11 @@
 namespace grapevine {
 
 struct PacketOptions {
-  // Payload of full frames in each direction of each interface, bytes per nanosecond.
+  // Rate of payload in full frames, in each direction of each interface; bytes per nanosecond.
   double bandwidth = 0.125;
   Nanoseconds latency = 0;
   CongestionControl control = CongestionControl::kCubic;
-  // What may wait for a receiver's port, bytes.
+  // The bytes that may wait for a receiver's port.
   int64_t port_queue = 1 << 20;
 };
 
@@ -58,7 +58,7 @@ class PacketNetwork final : public NetworkModel {
   double Left(FlowId id, Nanoseconds) const override {
     return static_cast<double>(messages_[id].missing);
   }
-  // As if all messages of an interface shared it equally.
+  // Returns the rate as if all messages of an interface shared it equally.
   double rate(FlowId id) const override;
   Nanoseconds Latency(Rank from, Rank to) const override { return from == to ? 0 : latency_; }
   Nanoseconds Delay(Rank from, Rank to, Nanoseconds now) const override;
@@ -67,10 +67,10 @@ class PacketNetwork final : public NetworkModel {
     return messages_[id].arrival;
   }
 
-  // Frames that were sent, and those among them that were lost.
+  // Return how many frames were sent, and how many of them were lost.
   int64_t frames() const { return sent_frames_; }
   int64_t lost() const { return lost_; }
-  // The congestion window of a connection that has been used.
+  // Returns the congestion window of a connection that has been used, in segments.
   int64_t window(Rank from, Rank to) const;
 
  private:
@@ -78,26 +78,26 @@ class PacketNetwork final : public NetworkModel {
   static constexpr FlowId kAnswer = ~FlowId{0};
   static constexpr FlowId kNoFlow = ~FlowId{0};
   static constexpr int kQuick = 16;
-  // What an alarm's version says, of what its number is.
+  // What an alarm's version says. The alarm's number is that of the host, frame or flow.
   enum Alarm : uint32_t {
-    kSent,          // of a host: its interface has sent a frame
-    kSegmentThere,  // of a frame: the receiver of the segment acknowledges
-    kAckThere,      // of a frame: the sender has the acknowledgement
-    kReplyThere,    // of a frame: the sender has the reply
-    kLoss,          // of a frame: the sender notices that it was lost
-    kLeft,          // of a flow: it has left
+    kSent,          // host: its interface has sent a frame
+    kSegmentThere,  // frame: its segment has reached the receiver, which acknowledges
+    kAckThere,      // frame: the acknowledgement has reached the sender
+    kReplyThere,    // frame: the reply has reached the sender
+    kLoss,          // frame: the sender notices that it was lost
+    kLeft,          // flow: it has left
   };
 
   struct Segment {
     FlowId message = 0;
-    int64_t bytes = 0;  // of payload
+    int64_t bytes = 0;  // payload
   };
   struct Frame {
-    uint32_t next = kNone;  // in the queue of its interface
+    uint32_t next = kNone;  // next frame in the queue of its interface
     uint32_t connection = 0;
-    Alarm arrival = kSegmentThere;  // which kind of frame it is
+    Alarm arrival = kSegmentThere;  // the alarm at its arrival, which tells its kind
     Segment segment;
-    uint32_t acknowledges = 0;  // segments
+    uint32_t acknowledges = 0;  // number of segments that it acknowledges
     Nanoseconds since = 0;      // when the segment came into its host's queue
   };
   struct Interface {
@@ -107,8 +107,8 @@ class PacketNetwork final : public NetworkModel {
     uint32_t sending = kNone;  // the connection whose segment is being sent
     bool busy = false;
     Nanoseconds free = 0;
-    Nanoseconds port_free = 0;  // the switch's port to this host
-    int64_t outgoing = 0;       // messages
+    Nanoseconds port_free = 0;  // when the switch's port to this host is free
+    int64_t outgoing = 0;       // number of messages that it sends
     int64_t incoming = 0;
   };
   struct Connection {
@@ -117,17 +117,17 @@ class PacketNetwork final : public NetworkModel {
     Rank from;
     Rank to;
     CongestionWindow window;
-    int64_t in_flight = 0;  // segments
-    int64_t queued = 0;     // of these, in the host's queue
-    // At the receiver: segments that it has not acknowledged, those that it still acknowledges one
-    // by one, and when it got the last.
+    int64_t in_flight = 0;  // number of segments
+    int64_t queued = 0;     // number of these in the host's queue
+    // At the receiver: the segments that it has not acknowledged, the number of segments that it
+    // still acknowledges one by one, and when it got the last one.
     uint32_t pending = 0;
     int quick = kQuick;
     Nanoseconds received = 0;
-    std::vector<Segment> lost;     // to be sent again
-    std::vector<FlowId> messages;  // that have unsent bytes
+    std::vector<Segment> lost;     // segments to be sent again
+    std::vector<FlowId> messages;  // messages with unsent bytes
     FlowId unbuffered = kNoFlow;   // the message for which the buffer has had no room yet
-    int answers = 0;               // to replies, to be sent after them
+    int answers = 0;               // number of answers to replies, to be sent after the messages
   };
   struct Message {
     Rank from = 0;
@@ -140,22 +140,23 @@ class PacketNetwork final : public NetworkModel {
   uint32_t ConnectionOf(Rank from, Rank to);
   Nanoseconds Duration(int64_t bytes) const;
   uint32_t NewFrame(const Frame& frame);
-  // Whether the connection's message is in the host's buffer, with all that was sent before.
+  // Tells the clock once the connection's message is in the host's buffer, with all that was sent
+  // before it and is not acknowledged.
   void Buffer(Connection& connection, Nanoseconds now);
   // Sends what window and queue allow.
   void Pump(uint32_t connection, Nanoseconds now);
   Segment NextSegment(Connection& connection);
   void Enqueue(Rank host, uint32_t frame, Nanoseconds now);
   void SendNext(Rank host, Nanoseconds now);
-  // A frame of `duration` begins to cross the switch: when it is wholly at `to`.
+  // Lets a frame of `duration` cross the switch from now on. Returns when all of it is at `to`.
   Nanoseconds Cross(Rank to, Nanoseconds duration, Nanoseconds now);
   bool Overflows(Rank to, Nanoseconds now) const;
   void SendData(uint32_t frame, Nanoseconds duration, Nanoseconds now);
-  // The segment is at the switch, and will be at its receiver.
+  // Passes on a segment that is at the switch and will be at its receiver at `arrival`.
   void Pass(uint32_t frame, Nanoseconds arrival, Nanoseconds left);
-  // Counts a message's segment that is at the switch: whether all of it is.
+  // Counts a segment that is at the switch. Returns whether all of its message is.
   bool IsLast(const Segment& segment, Nanoseconds arrival, Nanoseconds left);
-  // Whether the receiver acknowledges a segment at once that arrives then.
+  // Returns whether the receiver acknowledges at once a segment that arrives at `arrival`.
   bool Acknowledges(Connection& connection, bool last, Nanoseconds arrival);
   void OnSent(Rank host, Nanoseconds now);
   void OnSegment(uint32_t frame, Nanoseconds now);
@@ -164,11 +165,11 @@ class PacketNetwork final : public NetworkModel {
   void OnLoss(uint32_t frame, Nanoseconds now);
   void Free(uint32_t frame);
 
-  const double wire_time_;  // of a byte of a frame, nanoseconds
+  const double wire_time_;  // nanoseconds for each byte of a frame
   const double bandwidth_;
   const Nanoseconds latency_;
   const CongestionControl control_;
-  const Nanoseconds port_patience_;  // what may wait for a port, as time
+  const Nanoseconds port_patience_;  // what may wait for a port, as a time
   AlarmClock* const clock_;
 
   std::vector<Interface> interfaces_;

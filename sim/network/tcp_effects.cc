@@ -19,7 +19,7 @@ constexpr double kManySuccesses = 30;
 
 Nanoseconds Timeout(Nanoseconds round_trip) { return round_trip + TcpEffects::kLeastTimeout; }
 
-// How many of `n` independent trials succeed, each with probability p <= 1/2.
+// Draws how many of `n` independent trials succeed, each with probability p <= 1/2.
 int64_t Binomial(KeyedRandom& random, int64_t n, double p) {
   const double trials = static_cast<double>(n);
   if (trials * p > kManySuccesses) {
@@ -36,7 +36,7 @@ int64_t Binomial(KeyedRandom& random, int64_t n, double p) {
   }
 }
 
-// A random stream of its own for each message.
+// Returns a random stream for one message.
 KeyedRandom StreamOf(uint64_t seed, const Transfer& transfer) {
   const uint64_t edge = Mix(seed, Purpose::kMessageEffect, static_cast<uint64_t>(transfer.from),
                             static_cast<uint64_t>(transfer.to), 0);
@@ -82,7 +82,8 @@ TcpEffects::Repair TcpEffects::Retransmissions(KeyedRandom& random, int64_t pack
        lost = Binomial(random, lost, p)) {
     repair.packets += lost;
   }
-  // Losses in it, and of the very last packet, after which nothing shows that it was lost.
+  // Losses in the last window, and of the very last packet, after which nothing shows that it was
+  // lost.
   int64_t lost = Binomial(random, last - 1, p);
   bool tail = random.Unit() < p;
   while (lost > 0 || tail) {

@@ -32,10 +32,10 @@ namespace grapevine {
 
 struct TcpOptions {
   uint64_t seed = 1;
-  Nanoseconds jitter = 0;  // mean
-  double loss = 0;         // probability of a packet, at most kMaxLoss
+  Nanoseconds jitter = 0;  // mean of the jitter
+  double loss = 0;         // probability that a packet is lost, at most kMaxLoss
   bool slow_start = false;
-  double bandwidth = 0.125;  // of an interface, bytes per nanosecond
+  double bandwidth = 0.125;  // bandwidth of an interface, bytes per nanosecond
 };
 
 // Immutable.
@@ -50,9 +50,9 @@ class TcpEffects final : public MessageEffects {
 
   MessageEffect Of(const Transfer& transfer) const override;
 
-  // What slow start adds to the time of `bytes` at `rate` bytes per nanosecond.
+  // Returns what slow start adds to the time of `bytes` at `rate` bytes per nanosecond.
   static Nanoseconds SlowStartDelay(int64_t bytes, double rate, Nanoseconds round_trip);
-  // In bytes per nanosecond; infinite without loss or latency.
+  // Returns the largest rate under loss in bytes per nanosecond; infinite without loss or latency.
   static double MathisRate(double loss, Nanoseconds round_trip);
 
  private:
@@ -67,8 +67,8 @@ class TcpEffects final : public MessageEffects {
   const TcpOptions options_;
 };
 
-// The effects of --jitter, --loss and --slow-start, over interfaces of `bandwidth` bytes per
-// nanosecond; null when links only carry bytes. Errors are kUsage: a loss above kMaxLoss.
+// Makes the effects of --jitter, --loss and --slow-start, over interfaces of `bandwidth` bytes per
+// nanosecond. Returns null when links only carry bytes. A loss above kMaxLoss is a kUsage error.
 absl::StatusOr<std::unique_ptr<const MessageEffects>> MakeMessageEffects(const Config& config,
                                                                          double bandwidth);
 

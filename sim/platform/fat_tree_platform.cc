@@ -46,7 +46,7 @@ class FatTreePlatform final : public FormulaPlatform {
 // fat-tree:k=4; k defaults to the smallest that has n hosts.
 absl::StatusOr<std::shared_ptr<const Platform>> MakeFatTree(const Spec& spec, Rank n);
 
-constexpr int kMaxPorts = 406;  // of a switch: 2^24 hosts
+constexpr int kMaxPorts = 406;  // ports of a switch; enough for 2^24 hosts
 
 int64_t HostsOf(int64_t k) { return k * k * k / 4; }
 

@@ -85,7 +85,7 @@ struct RoutingArc {
   LinkId link;
 };
 
-// In the order in which routes are preferred.
+// The length of a route. Routes are preferred in the order of its operator<=>.
 struct RoutingDistance {
   Nanoseconds latency = 0;
   int32_t hops = 0;
@@ -106,12 +106,12 @@ constexpr Distance kUnreached = {std::numeric_limits<Nanoseconds>::max(), 0};
 
 }  // namespace
 
-// Immutable. Hosts with a single cable (most of them, in most networks) are not
-// searched: they begin and end where their cable leads.
+// Immutable. Hosts with a single cable (most of them, in most networks) are not searched: their
+// routes begin and end where the cable leads.
 class RoutingGraph {
  public:
-  // Where a node joins the searched graph: itself at distance 0, or the other end of its only
-  // cable.
+  // How a node joins the searched graph: as itself at distance 0, or through the other end of its
+  // only cable.
   struct Access {
     Vertex vertex;
     bool by_cable = false;
@@ -119,7 +119,7 @@ class RoutingGraph {
     LinkId in = 0;
   };
 
-  // links[2 i] and [2 i + 1]: forth and back of cable i; equal in half duplex.
+  // directions[i] has the links forth and back of cable i. They are equal unless it is full duplex.
   RoutingGraph(const PlatformDescription& description,
                std::vector<std::pair<LinkId, LinkId>> directions, std::span<const Link> links)
       : graph_(description.nodes.size()), access_(description.nodes.size()), links_(links) {
@@ -153,7 +153,7 @@ class RoutingGraph {
   int component(int32_t node) const { return components_[access_[node].vertex]; }
   size_t vertices() const { return num_vertices(graph_); }
 
-  // From `source` to every vertex.
+  // Finds the distances from `source` to every vertex.
   void Search(Vertex source, std::vector<Distance>* distances) const {
     distances->resize(vertices());
     const auto weights = boost::make_function_property_map<BoostGraph::edge_descriptor>(
@@ -169,7 +169,7 @@ class RoutingGraph {
   }
 
   // Adds the links of a shortest path that ends at `to`, backwards. At every step `hash` chooses
-  // among those that are equally near.
+  // among the links that are equally good.
   void AddBackwards(const std::vector<Distance>& distances, Vertex to, uint64_t hash,
                     std::vector<LinkId>* links) const {
     std::vector<BoostGraph::edge_descriptor> last;
@@ -231,7 +231,7 @@ class GraphRouter final : public Router {
   static constexpr size_t kMaxDistances = size_t{1} << 22;
 
   struct Known {
-    size_t first = 0;  // in hops_
+    size_t first = 0;  // index into hops_
     size_t count = 0;
     Nanoseconds latency = 0;
   };
@@ -258,7 +258,7 @@ class GraphRouter final : public Router {
   const std::vector<Distance>& DistancesFrom(Vertex source) {
     const auto known = search_from_.find(source);
     if (known != search_from_.end()) return searches_[known->second].distances;
-    // The oldest one is evicted.
+    // Evicts the oldest search.
     SearchFrom& search = searches_[next_search_];
     if (!search.distances.empty()) search_from_.erase(search.source);
     search_from_[source] = next_search_;

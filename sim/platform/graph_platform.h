@@ -23,25 +23,25 @@
 namespace grapevine {
 
 enum class Duplex {
-  kFull,    // the bandwidth in each direction
+  kFull,    // each direction has the bandwidth
   kHalf,    // both directions share it
   kOneWay,  // from a to b only
 };
 
-// What the file says, every part checked.
+// The contents of a user's file, every part checked.
 struct PlatformDescription {
   struct Node {
     std::string name;
     bool is_host = true;
   };
   struct Cable {
-    int32_t a = 0;  // of `nodes`
+    int32_t a = 0;  // index into `nodes`
     int32_t b = 0;
     double bandwidth = 0;  // bytes per nanosecond
     Nanoseconds latency = 0;
     Duplex duplex = Duplex::kFull;
   };
-  std::vector<Node> nodes;  // hosts among them in the order of their numbers
+  std::vector<Node> nodes;  // hosts appear in the order of their numbers
   std::vector<Cable> cables;
   double loopback = 10;
 };
@@ -73,7 +73,7 @@ class PlatformBuilder {
   absl::flat_hash_map<std::string, int32_t> numbers_;
 };
 
-// The graph behind a GraphPlatform; Boost's is kept out of this header.
+// The graph behind a GraphPlatform. It keeps Boost.Graph out of this header.
 class RoutingGraph;
 
 // Immutable.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kFile = "file:";
 
-// The lines of a placement file, one after the other.
+// Reads the lines of a placement file, one after the other.
 class FilePlacement {
  public:
   FilePlacement(const std::string& path, Rank n, const Platform& platform)
@@ -68,7 +68,7 @@ class FilePlacement {
   const std::string& path_;
   const Platform& platform_;
   std::vector<HostId> hosts_;
-  std::optional<bool> numbered_;  // lines have ranks
+  std::optional<bool> numbered_;  // whether lines begin with ranks
   int64_t next_ = 0;
 };
 

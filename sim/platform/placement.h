@@ -25,17 +25,17 @@ struct Placement {
   std::string text;  // as the user wrote it
   bool shuffled = false;
   Rank per_host = 1;
-  std::string path;  // of a file, which then decides alone
+  std::string path;  // path of a file, which then decides alone
 };
 
-// Errors are kUsage.
+// Parses a placement. Errors are kUsage.
 absl::StatusOr<Placement> ParsePlacement(std::string_view text);
 
-// A number of hosts that is enough for n ranks; a file may name fewer.
+// Returns a number of hosts that is enough for n ranks; a file may name fewer.
 Rank HostsFor(const Placement& placement, Rank n);
 
-// The host of every rank. A platform with too few hosts is kUsage, a broken file kInput, with its
-// name and line.
+// Returns the host of every rank. Errors are kUsage for a platform with too few hosts, and kInput,
+// with the file's name and line, for a broken file.
 absl::StatusOr<std::vector<HostId>> PlaceRanks(const Placement& placement, Rank n,
                                                const Platform& platform, uint64_t seed);
 

@@ -17,7 +17,7 @@
 
 namespace grapevine {
 
-// Links of a network are counted from 0.
+// The number of a link of a network, counted from 0.
 using LinkId = uint32_t;
 
 struct Link {
@@ -25,27 +25,28 @@ struct Link {
   Nanoseconds latency = 0;
 };
 
-// Hosts are counted from 0.
+// The number of a host, counted from 0.
 using HostId = int32_t;
 
 struct Route {
-  // Directed, from the sender to the receiver; no link twice. Owned by the router: valid until the
-  // next Find.
+  // Directed links from the sender to the receiver; no link twice. Owned by the router, and valid
+  // until the next Find.
   std::span<const LinkId> links;
-  Nanoseconds latency = 0;  // of all of them
+  Nanoseconds latency = 0;  // sum over the links
 };
 
 // Thread-compatible: it may cache routes.
 class Router {
  public:
   virtual ~Router() = default;
-  // Always the same route for the same two hosts; for one host given twice, no links.
+  // Returns the route between two hosts, always the same one for the same hosts. From a host to
+  // itself it has no links.
   virtual Route Find(HostId from, HostId to) = 0;
 };
 
 // All that matters of a network whose only bottlenecks are the hosts' interfaces.
 struct HostInterfaces {
-  double bandwidth = 0;     // of each direction, bytes per nanosecond
+  double bandwidth = 0;     // bandwidth of each direction, bytes per nanosecond
   Nanoseconds latency = 0;  // one way, from host to host
   bool half_duplex = false;
 };
@@ -55,23 +56,25 @@ class Platform {
  public:
   virtual ~Platform() = default;
 
-  // The canonical spec, every default resolved.
+  // Returns the canonical spec, with every default resolved.
   virtual std::string name() const = 0;
   virtual HostId hosts() const = 0;
   virtual std::span<const Link> links() const = 0;
-  // Between ranks on one host, bytes per nanosecond for each message.
+  // Returns the rate of each message between ranks on one host, in bytes per nanosecond.
   virtual double loopback() const = 0;
 
   virtual std::string HostName(HostId host) const = 0;
   virtual std::optional<HostId> FindHost(std::string_view name) const = 0;
-  // "host3->rack0"; both directions of a half-duplex link are one: "host3--rack0".
+  // Returns the name of a link, "host3->rack0". Both directions of a half-duplex link are one link,
+  // "host3--rack0".
   virtual std::string LinkName(LinkId link) const = 0;
 
-  // The platform outlives it.
+  // The platform must outlive the router.
   virtual std::unique_ptr<Router> MakeRouter() const = 0;
-  // Refuses `hosts` that are not all connected, naming two between which there is no route.
+  // Returns an error if `hosts` are not all connected. It names two hosts between which there is no
+  // route.
   virtual absl::Status CheckConnected(std::span<const HostId> hosts) const = 0;
-  // Only where the network is one switch.
+  // Returns the interfaces of the hosts; only where the network is one switch.
   virtual std::optional<HostInterfaces> interfaces() const { return std::nullopt; }
 };
 

@@ -1,6 +1,6 @@
-// The registration of a family of networks or of a preset, one network with a name: its notation
-// and factory, the reading of its options, some of which all families share, and a base class for
-// families whose routes are computed by a formula.
+// Registers families of networks, and presets, which are single networks with a name. Has their
+// notation and factories, the reading of their options, some of which all families share, and a
+// base class for families whose routes are computed by a formula.
 //
 // Register your own as this folder does: docs/extending.md.
 //
@@ -36,7 +36,7 @@ struct PlatformKind {
   std::string help;     // one line
   // The specs that the contract suite makes for a dozen hosts (tests/sim).
   std::vector<std::string> examples;
-  // Makes one with at least `hosts` hosts. Reads the spec with a PlatformReader.
+  // Makes a network with at least `hosts` hosts. Reads the spec with a PlatformReader.
   std::function<absl::StatusOr<std::shared_ptr<const Platform>>(const Spec&, Rank hosts)> make =
       nullptr;
   // A preset has, instead of `make`, the spec that it stands for, and where its numbers come from.
@@ -44,18 +44,19 @@ struct PlatformKind {
   std::string source = "";
 };
 
-// All families and presets of this program.
+// Returns all families and presets of this program.
 Registry<PlatformKind>& Platforms();
 
-// Converts to bytes per nanosecond; and back, to the nearest.
+// Convert bits per second to bytes per nanosecond, and back to the nearest integer.
 double RateOf(int64_t bits_per_second);
 int64_t BitsPerSecond(double rate);
 
-// A link's "10Gbit", positive, in bytes per nanosecond, and its "5us", at most a day.
+// Parse a link's rate ("10Gbit", above 0) into bytes per nanosecond, and its latency ("5us", at
+// most a day).
 absl::StatusOr<double> ParseLinkRate(std::string_view text);
 absl::StatusOr<Nanoseconds> ParseLinkLatency(std::string_view text);
 
-// Refuses fewer `hosts` than the n nodes, or more than fit in memory.
+// Returns an error for fewer `hosts` than the n nodes, or for more than fit in memory.
 absl::Status CheckHosts(const Spec& spec, int64_t hosts, Rank n);
 
 // A SpecReader that knows bandwidths and latencies. Belongs to one thread and must
@@ -65,11 +66,11 @@ class PlatformReader {
   explicit PlatformReader(const Spec& spec) : spec_(spec), reader_(spec) {}
 
   SpecReader& fields() { return reader_; }
-  // As above. After an error they return `fallback`.
+  // Read an option as ParseLinkRate and ParseLinkLatency do. After an error they return `fallback`.
   double Bandwidth(std::string_view key, double fallback);
   Nanoseconds Latency(std::string_view key, Nanoseconds fallback);
 
-  // OK, or the first error. Call it last, once.
+  // Returns OK or the first error. Must be called last, and once.
   absl::Status Finish();
 
  private:
@@ -89,17 +90,17 @@ struct PlatformOptions {
   double loopback = 10;         // loopback=80Gbit, between ranks on one host
 
   static PlatformOptions Read(PlatformReader& reader);
-  // ":bandwidth=1Gbit:latency=50us:...", to be put behind a family's own options.
+  // Returns ":bandwidth=1Gbit:latency=50us:...", to be put behind a family's own options.
   std::string Text() const;
 };
 
-// Counted from 0, in the order of Add.
+// The number of a cable, counted from 0 in the order of Add.
 using CableId = uint32_t;
 
 // The links of a network as cables, each with two directions.
 class Cables {
  public:
-  // Half duplex: the directions of each cable share its capacity, as one link.
+  // In half duplex, the directions of each cable share its capacity, as one link.
   explicit Cables(bool half_duplex) : half_duplex_(half_duplex) {}
 
   void Reserve(size_t cables) { links_.reserve(half_duplex_ ? cables : 2 * cables); }
@@ -107,8 +108,8 @@ class Cables {
     links_.push_back({.capacity = capacity, .latency = forth});
     if (!half_duplex_) links_.push_back({.capacity = capacity, .latency = back});
   }
-  // Half of `latency` in each direction: forth over one cable and back over another, that makes all
-  // of it (in half duplex up to a nanosecond).
+  // Adds a cable with half of `latency` in each direction. A route forth over one cable and back
+  // over another takes all of it (in half duplex up to a nanosecond).
   void AddHalf(double capacity, Nanoseconds latency) {
     Add(capacity, latency / 2, latency - latency / 2);
   }
@@ -148,7 +149,7 @@ class FormulaPlatform : public Platform {
   FormulaPlatform(std::string name, HostId hosts, Cables cables, double loopback);
 
   const Cables& cables() const { return cables_; }
-  // The names of the two ends of a cable, that from which it goes forth first.
+  // Returns the names of the two ends of a cable. The end from which it goes forth comes first.
   virtual std::pair<std::string, std::string> Ends(CableId cable) const = 0;
 
  private:

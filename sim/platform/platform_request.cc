@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::string_view kFile = "file:";
 
-// The path in a spec that names a file.
+// Returns the path in a spec that names a file.
 std::optional<std::string> PathIn(std::string_view network) {
   if (network.starts_with(kFile)) return std::string(network.substr(kFile.size()));
   for (const std::string_view ending : {".textproto", ".graphml"}) {
@@ -54,7 +54,8 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeFromFile(const std::string& 
   return LoadPlatformFile(path);
 }
 
-// A preset's name becomes the spec that it stands for; the user's options override its own.
+// Replaces a preset by the spec that it stands for; the user's options override those of the
+// preset.
 absl::StatusOr<Spec> Expand(Spec spec) {
   const PlatformKind* const kind = Platforms().Find(spec.name);
   if (kind == nullptr || kind->preset.empty()) return spec;
@@ -166,10 +167,10 @@ class TextprotoReader {
   PlatformBuilder builder_;
 };
 
-// A hundred thousand links; what is parsed takes many times the bytes of the file.
+// Enough for a hundred thousand links. What is parsed takes many times the bytes of the file.
 constexpr size_t kMaxBytes = size_t{16} << 20;
 
-// In the order of their enumerators.
+// The names of attributes are in the order of their enumerators.
 enum NodeAttribute { kKind, kName };
 constexpr std::array<std::string_view, 2> kNodeAttributes = {"kind", "name"};
 enum EdgeAttribute { kBandwidth, kLatency, kDuplex };

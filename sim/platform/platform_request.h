@@ -1,6 +1,6 @@
-// A physical network by its spec: a family with options, "racks:hosts=16", a preset, whose options
-// replace its own, or "file:PATH", a user's own, where a name that ends in .textproto or .graphml
-// does, too. Families and presets register themselves (platform_kind.h); link
+// Makes a physical network from its spec: a family with options ("racks:hosts=16"), a preset, whose
+// own options are replaced by given ones, or a user's own network ("file:PATH", or only a name that
+// ends in .textproto or .graphml). Families and presets register themselves (platform_kind.h); link
 // :registry for those of this folder.
 //
 // A file is hostile until proven a network.
@@ -24,31 +24,33 @@ namespace grapevine {
 
 struct PlatformRequest {
   std::string network = "switch";
-  // Given beside the spec, like its options bandwidth=, latency= and duplex=half. They replace
-  // those of a preset, and are refused beside the same option and for files, which have their own.
+  // Options given beside the spec, with the meaning of bandwidth=, latency= and duplex=half. They
+  // replace those of a preset. They are refused if the spec has the same option, and for files,
+  // which have their own.
   std::optional<int64_t> bandwidth;  // bits a second
   std::optional<Nanoseconds> latency;
   bool half_duplex = false;
-  // The fewest hosts; a family makes itself large enough.
+  // The fewest hosts that are needed. A family makes itself large enough.
   Rank hosts = 1;
 };
 
-// An impossible network is kUsage and quotes the spec, a broken file kInput.
+// Makes the network. Errors are kUsage and quote the spec for an impossible network, and kInput for
+// a broken file.
 absl::StatusOr<std::shared_ptr<const Platform>> MakePlatform(const PlatformRequest& request);
 
-// Errors are kInput and begin with FILE:LINE.
+// Reads a textproto (platform.proto). Errors are kInput and begin with FILE:LINE.
 absl::StatusOr<PlatformDescription> ReadPlatformTextproto(const std::string& path);
 
-// In GraphML a node's id is its name, unless a node attribute "name" gives another; the attribute
-// "kind" is "host" (the default) or "switch". Edge attributes: "bandwidth" ("10Gbit"), "latency"
-// ("5us") and "duplex" ("full", the default of undirected edges, or "half"). A directed edge is a
-// one-way link.
+// Reads GraphML. A node's id is its name, unless a node attribute "name" gives another; the
+// attribute "kind" is "host" (the default) or "switch". Edge attributes: "bandwidth" ("10Gbit"),
+// "latency" ("5us") and "duplex" ("full", the default of undirected edges, or "half"). A directed
+// edge is a one-way link.
 //
-// Errors are kInput, name the file and, where the XML is broken, the line, else
-// the element: "net.graphml: edge 3 (a - b): ...", counted from 1.
+// Errors are kInput. They name the file and, where the XML is broken, the line, else the element:
+// "net.graphml: edge 3 (a - b): ...", counted from 1.
 absl::StatusOr<PlatformDescription> ReadPlatformGraphml(const std::string& path);
 
-// The network of "file:PATH". The file's extension decides how it is read:
+// Reads the network of "file:PATH". The file's extension decides how it is read:
 //
 //   .graphml, .xml   GraphML, what NetworkX, Gephi or yEd write
 //   anything else    a textproto (platform.proto)

@@ -37,7 +37,7 @@ class TorusPlatform final : public FormulaPlatform {
   struct Side {
     HostId length;
     HostId stride;        // between neighbours
-    CableId first_cable;  // of its cables
+    CableId first_cable;  // the first of its cables
   };
 
   static std::vector<Side> MakeSides(const std::vector<Rank>& sides);
@@ -48,15 +48,15 @@ class TorusPlatform final : public FormulaPlatform {
   static HostId Coordinate(const Side& side, HostId host) {
     return host / side.stride % side.length;
   }
-  // The host one further along a side, or one back.
+  // Returns the host one further along a side, or one back.
   static HostId Step(const Side& side, HostId host, int direction);
-  // The number of the host's cable to the next one.
+  // Returns the number of the host's cable to the next one.
   static CableId CableAt(const Side& side, HostId host);
 
   const std::vector<Side> sides_;
 };
 
-// torus, torus:4x8, torus:4x4x4; without sides, the two of n nearest to each other.
+// torus, torus:4x8, torus:4x4x4; without sides, the two sides of n that are nearest to each other.
 absl::StatusOr<std::shared_ptr<const Platform>> MakeTorusPlatform(const Spec& spec, Rank n);
 
 Cables MakeCables(const std::vector<Rank>& sides, const PlatformOptions& options) {
@@ -117,7 +117,7 @@ HostId TorusPlatform::Step(const Side& side, HostId host, int direction) {
 
 CableId TorusPlatform::CableAt(const Side& side, HostId host) {
   if (side.length > 2) return side.first_cable + host;
-  // The host without its coordinate on this side.
+  // The number of the host without its coordinate on this side.
   return side.first_cable + host / (2 * side.stride) * side.stride + host % side.stride;
 }
 

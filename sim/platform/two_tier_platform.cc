@@ -26,12 +26,13 @@ namespace {
 
 struct TwoTierOptions {
   HostId hosts = 1;
-  HostId group_size = 1;  // hosts of a group; the last may have fewer
+  HostId group_size = 1;  // hosts in a group; the last may have fewer
   PlatformOptions host;
   // The uplink of each group, unless there is only one.
-  double uplink_bandwidth = 0;     // of each direction
-  Nanoseconds uplink_latency = 0;  // one way, from group to group, in addition to that of the hosts
-  std::string group_name;          // "rack"
+  double uplink_bandwidth = 0;  // bandwidth of each direction
+  // One way, from group to group, added to the latency of the hosts.
+  Nanoseconds uplink_latency = 0;
+  std::string group_name;  // "rack"
   std::string core_name;
 };
 
@@ -55,8 +56,8 @@ class TwoTierPlatform final : public FormulaPlatform {
 // switch: n hosts.
 absl::StatusOr<std::shared_ptr<const Platform>> MakeSwitch(const Spec& spec, Rank n);
 // racks:hosts=16:oversubscription=4: hosts in each rack, and the ratio of its hosts' bandwidth to
-// that of its uplink. racks=N sets their number; uplink-latency=TIME the latency from rack to rack,
-// in addition to that of the hosts.
+// that of its uplink. racks=N sets the number of racks; uplink-latency=TIME the latency from rack
+// to rack, in addition to that of the hosts.
 absl::StatusOr<std::shared_ptr<const Platform>> MakeRacks(const Spec& spec, Rank n);
 // sites:sites=3:wan-bandwidth=1Gbit:wan-latency=30ms: each site has one WAN link of
 // that goodput in each direction; the latency is one way, from site to site.

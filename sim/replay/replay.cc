@@ -171,7 +171,7 @@ std::string MessageText(std::string_view what, Rank peer, const Tag& tag) {
   return absl::StrCat(std::string(what), " rank ", peer, " (", Describe(tag), ")");
 }
 
-// What has to happen first, in words that follow "waits for".
+// Describes what has to happen first, in words that follow "waits for".
 struct Describer {
   std::string operator()(const Start&) const { return "its start"; }
   std::string operator()(const RoundLimit&) const { return "its limit"; }
@@ -191,7 +191,7 @@ struct Describer {
   std::string operator()(const Sent& event) const {
     return absl::StrCat("the receiver of its send ", event.id.id);
   }
-  // No recording has them.
+  // These events are in no recording.
   std::string operator()(const Prepare&) const { return "the loss of a member"; }
   std::string operator()(const ViewChanged&) const { return "a view"; }
 };

@@ -10,7 +10,7 @@
 namespace grapevine {
 namespace {
 
-// Behind the next `mark`, or at the end.
+// Returns the position behind the next `mark`, or the end of the text.
 size_t After(std::string_view text, size_t from, std::string_view mark) {
   const size_t found = text.find(mark, from);
   return found == std::string_view::npos ? text.size() : found + mark.size();
@@ -20,14 +20,14 @@ constexpr size_t kLongestString = 16384;  // bytes
 constexpr int64_t kMaxBraces = 250;
 constexpr int64_t kMaxAttributes = 250;
 
-// Behind the string whose opening quote is at `from`.
+// Returns the position behind the string whose opening quote is at `from`.
 size_t AfterString(std::string_view text, size_t from) {
   size_t at = from + 1;
   while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
   return std::min(at + 1, text.size());
 }
 
-// Behind the HTML text whose '<' is at `from`.
+// Returns the position behind the HTML text whose '<' is at `from`.
 size_t AfterHtml(std::string_view text, size_t from) {
   int64_t depth = 0;
   for (size_t at = from; at < text.size(); ++at) {
@@ -48,12 +48,12 @@ size_t AfterWord(std::string_view text, size_t from) {
 enum class TokenKind { kComment, kQuoted, kHtml, kWord, kMark };
 struct Token {
   TokenKind kind;
-  std::string_view text;  // as it stands, with its quotes; never empty
+  std::string_view text;  // as it stands in the file, with its quotes; never empty
 };
 
 bool IsText(TokenKind kind) { return kind != TokenKind::kComment && kind != TokenKind::kMark; }
 
-// A mark is one byte, a blank too.
+// Returns the token at `from`. A mark is one byte; blanks are marks, too.
 Token TokenAt(std::string_view text, size_t from) {
   const std::string_view here = text.substr(from);
   const auto token = [&](TokenKind kind, size_t end) {
@@ -99,7 +99,7 @@ class Translator {
     return std::ranges::none_of(word, [](char c) { return (c & 0x80) != 0; });
   }
 
-  // What a brace behind `token` needs to know.
+  // Notes what a brace behind `token` needs to know.
   void Follow(const Token& token) {
     const bool blank = token.kind == TokenKind::kMark && absl::ascii_isspace(token.text[0]);
     if (token.kind == TokenKind::kComment || blank) return;
@@ -111,13 +111,13 @@ class Translator {
 
   std::string text_;
   bool within_ = false;     // the graph's own brace is open
-  bool announced_ = false;  // "subgraph" comes before
-  bool named_ = false;      // "subgraph" and its name come before
+  bool announced_ = false;  // "subgraph" comes directly before
+  bool named_ = false;      // "subgraph" and its name come directly before
 };
 
 class Limits {
  public:
-  // A word or a string, with its quotes.
+  // Takes a word or a string, with its quotes. Names what is too much, or returns "".
   std::string Text(std::string_view token) {
     if (token.size() > kLongestString) {
       return absl::StrCat("a string of more than ", kLongestString, " bytes");
@@ -146,7 +146,7 @@ class Limits {
 
  private:
   bool in_list_ = false;
-  bool of_all_ = false;  // the list, or the one to come, belongs to "node", "edge" or "graph"
+  bool of_all_ = false;  // the list, or the next one, belongs to "node", "edge" or "graph"
   int64_t words_of_all_ = 0;
   int64_t words_of_one_ = 0;
   int64_t braces_ = 0;

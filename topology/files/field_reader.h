@@ -1,9 +1,7 @@
-// A text file of fields separated by blanks or commas, line by line: edge lists and matrices.
-// "#" and "%" begin comments; lines without fields are skipped, and so
-// is a byte-order mark.
+// Reads a text file of fields separated by blanks or commas, line by line: edge lists and matrices.
+// "#" and "%" begin comments. Lines without fields and a byte-order mark are skipped.
 //
-// Thread-safety: thread-compatible. Fields point into the file and live as long
-// as the reader.
+// Thread-safety: thread-compatible. Fields point into the file and live as long as the reader.
 #ifndef GRAPEVINE_TOPOLOGY_FILES_FIELD_READER_H_
 #define GRAPEVINE_TOPOLOGY_FILES_FIELD_READER_H_
 
@@ -23,11 +21,11 @@ class FieldReader {
   // Errors carry Failure::kInput.
   static absl::StatusOr<FieldReader> Open(const std::string& path);
 
-  // Moves to the next line with fields; false at the end.
+  // Moves to the next line with fields. Returns false at the end.
   bool Next();
   // The fields of the current line.
   const std::vector<std::string_view>& fields() const { return fields_; }
-  // "PATH:LINE: MESSAGE" about the current line, with Failure::kInput.
+  // Returns the error "PATH:LINE: MESSAGE" about the current line, with Failure::kInput.
   absl::Status Error(std::string_view message) const;
 
  private:
@@ -40,7 +38,7 @@ class FieldReader {
   std::vector<std::string_view> fields_;
 };
 
-// A field, quoted for a message: at most 40 bytes, unprintable ones escaped.
+// Returns a field, quoted for a message: at most 40 bytes, unprintable ones escaped.
 std::string Quoted(std::string_view field);
 
 }  // namespace grapevine

@@ -1,8 +1,9 @@
-// file:PATH: a user's own graph, directed or not. The file is hostile until proven a
-// graph: every error names the file and, where the format has lines, the line.
+// file:PATH: a user's own graph, directed or not. The file is hostile until proven a graph: every
+// error names the file and, where the format has lines, the line.
 //
-// The ending of the name decides how it is read:
-//   .graphml, .xml   GraphML; ranks in the order of the node elements
+// The ending of the name decides how the file is read:
+//   .graphml, .xml   GraphML; ranks are the ids if those are 0, 1, ..., n - 1, otherwise they
+//                    follow the order of the node elements
 //   .dot, .gv        Graphviz DOT; ranks in the order of the names of the
 //                    nodes, in which runs of digits compare as numbers
 //   anything else    an edge list: "u v" a line, or "u -> v" for one direction; "#" and
@@ -36,9 +37,10 @@ absl::StatusOr<GraphDescription> ReadByEnding(const std::string& path) {
   return ReadEdgeList(path);
 }
 
-// Refuses what is not a graph of n nodes without loops, connected, and strongly so if it is
-// directed, over all its rounds: else some nodes would never hear of others. Errors about the
-// content carry Failure::kInput, an n that does not fit Failure::kUsage.
+// Loads a graph of n nodes. Refuses a graph that has another size, has loops, or is not connected
+// over all its rounds (strongly connected, if it is directed): otherwise some nodes would never
+// hear of others. Errors about the content carry Failure::kInput; an n that does not fit carries
+// Failure::kUsage.
 absl::StatusOr<std::shared_ptr<const Topology>> LoadGraphFile(const Spec& spec, Rank n, uint64_t) {
   const std::string& name = spec.text;
   const std::string path = SpecReader(spec).Argument();

@@ -63,7 +63,8 @@ struct LineRound {
   std::vector<Edge> one_way;
 };
 
-// The edges of a round; in a directed graph one that goes both ways is one each way.
+// Returns the edges of a round. In a directed graph, an edge that goes both ways becomes one each
+// way.
 std::vector<Edge> EdgesOf(LineRound round, bool directed) {
   std::vector<Edge> edges = std::move(round.one_way);
   for (const Edge& edge : round.both_ways) {
@@ -75,7 +76,7 @@ std::vector<Edge> EdgesOf(LineRound round, bool directed) {
 
 bool BeginsRound(const FieldReader& line) { return line.fields().front() == "round"; }
 
-// The present line, "round R", begins the next round.
+// Begins the next round, at the current line "round R".
 absl::Status BeginRound(const FieldReader& line, size_t edges, std::vector<LineRound>* rounds) {
   if (rounds->empty() && edges > 0) {
     return line.Error("edges stand before the first round; begin with the line \"round 0\"");
@@ -99,7 +100,7 @@ std::string_view TextOf(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
-// Runs one of Boost's readers, which report by exceptions.
+// Runs one of Boost's readers, which report errors by exceptions.
 absl::Status Guarded(const std::string& path, std::string_view format,
                      const std::function<bool()>& read) {
   try {
@@ -134,13 +135,13 @@ bool NaturallyBefore(std::string_view a, std::string_view b) {
   return a.size() < b.size();
 }
 
-// The rank of each node: its id where the ids are exactly 0, 1, ..., n - 1, in any order; else its
-// place in the file.
+// Returns the rank of each node: its id where the ids are exactly 0, 1, ..., n - 1, in any order;
+// otherwise its place in the file.
 std::vector<Rank> RanksById(const std::vector<GraphmlNode>& nodes) {
   std::vector<Rank> ranks;
   for (const GraphmlNode& node : nodes) {
     Rank rank = 0;
-    // Ids differ: those that are all numbers below n are all of them.
+    // Ids differ, so that n ids that are all numbers below n are all of these numbers.
     const bool number = absl::SimpleAtoi(node.id, &rank) && absl::StrCat(rank) == node.id;
     if (!number || rank < 0 || static_cast<size_t>(rank) >= nodes.size()) {
       ranks.resize(nodes.size());
@@ -152,7 +153,7 @@ std::vector<Rank> RanksById(const std::vector<GraphmlNode>& nodes) {
   return ranks;
 }
 
-// rank[v] of Boost's vertex v, by its name.
+// Returns ranks by Boost's vertex: each vertex is ranked by its name.
 std::vector<Rank> RanksByName(const auto& graph) {
   std::vector<Rank> order(num_vertices(graph));
   std::iota(order.begin(), order.end(), 0);
@@ -179,8 +180,8 @@ absl::StatusOr<GraphDescription> Describe(const std::string& path, const auto& g
   return description;
 }
 
-// The graph of a file in which edges go both ways or one way: `read` takes a graph of either kind,
-// and Boost's readers refuse the wrong one. `ranks` says those of a graph's vertices.
+// Reads the graph of a file in which edges go both ways or one way. `read` takes a graph of either
+// kind; Boost's readers refuse the wrong one. `ranks` returns the ranks of a graph's vertices.
 absl::StatusOr<GraphDescription> ReadEither(const std::string& path, std::string_view format,
                                             const auto& read, const auto& ranks) {
   BoostGraph<boost::undirectedS> both_ways;
@@ -198,7 +199,7 @@ absl::StatusOr<GraphDescription> ReadEither(const std::string& path, std::string
                   : Describe(path, both_ways, ranks(both_ways));
 }
 
-// The texts of a format; $0 and $1 are the ranks.
+// The texts of a format; $0 and $1 stand for ranks.
 struct Syntax {
   std::string head;
   const char* node;  // nullptr: nodes are not listed
@@ -232,7 +233,7 @@ absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
   ASSIGN_OR_RETURN(auto line, FieldReader::Open(path));
   GraphDescription graph;
   LineRound only;
-  std::vector<LineRound> rounds;  // of a schedule
+  std::vector<LineRound> rounds;  // the rounds of a schedule
   size_t edges = 0;
   Rank lowest = kHighest, highest = -1;
   while (line.Next()) {

@@ -1,6 +1,6 @@
 // Reads and writes the graph formats of other programs: edge lists, GraphML, Graphviz DOT.
 //
-// Everything written can be read back, and gives the same graph. An edge list may also be a
+// Everything that is written can be read back, and gives the same graph. An edge list may also be a
 // schedule, round by round.
 //
 // Thread-safety: pure functions.
@@ -23,23 +23,25 @@ namespace grapevine {
 // The contents of a graph file, before it is known to be a usable topology.
 struct GraphDescription {
   int64_t nodes = 0;
-  // Of each round: ranks in [0, nodes), no loops. One round, of a graph that stays the same.
+  // The edges of each round: ranks in [0, nodes), no loops. A graph that stays the same has one
+  // round.
   std::vector<std::vector<Edge>> rounds = {{}};
   bool directed = false;  // whether an edge goes one way only, unless listed both ways
 };
 
-// Two ranks a line, from 0: "u v" for both ways, "u -> v" for one. The attributes that NetworkX
-// writes after them ("{'weight': 0.5}") are ignored: weights come from --mixing. In a schedule, a
-// line "round R" begins each round, from 0 on; one may have no edges. Errors name file and line and
-// carry Failure::kInput.
+// Reads an edge list with two ranks per line, from 0 on. An edge that goes both ways is "u v", one
+// that goes one way is "u -> v". The attributes that NetworkX writes after the ranks
+// ("{'weight': 0.5}") are ignored: weights come from --mixing. In a schedule, a line "round R"
+// begins each round, from 0 on; a round may have no edges. Errors name file and line and carry
+// Failure::kInput.
 absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path);
 
-// Ranks are the ids where those are exactly 0, 1, ..., n - 1, else the order of the node elements.
-// Errors are those of graphml_reader.h.
+// Reads a GraphML file. Ranks are the ids where those are exactly 0, 1, ..., n - 1; otherwise they
+// follow the order of the node elements. Errors are those of graphml_reader.h.
 absl::StatusOr<GraphDescription> ReadGraphml(const std::string& path);
 
-// By Boost.Graph. Ranks in the order of the names, in which runs of digits compare as numbers:
-// n2 comes before n10.
+// Reads a DOT file with Boost.Graph. Ranks follow the order of the names, in which runs of digits
+// compare as numbers: n2 comes before n10.
 absl::StatusOr<GraphDescription> ReadDot(const std::string& path);
 
 enum class GraphFormat { kEdges, kGraphml, kDot };
@@ -47,16 +49,17 @@ enum class GraphFormat { kEdges, kGraphml, kDot };
 // Called with many small pieces of text; an error stops the writing and is returned.
 using TextSink = std::function<absl::Status(std::string_view)>;
 
-// The edges of a round, ascending: every direction of a directed graph, from the
-// node that sends; an undirected edge once, lower rank first. Stops at an error.
+// Visits the edges of a round in ascending order: every direction of a directed graph, from the
+// node that sends; an undirected edge once, lower rank first. Stops at an error, and returns it.
 absl::Status ForEachEdge(const Topology& topology, Round round,
                          const std::function<absl::Status(Rank from, Rank to)>& visit);
 
-// Edge by edge in constant memory, so that computed graphs never need to be stored.
+// Writes the graph of a round edge by edge in constant memory, so that computed graphs never need
+// to be stored.
 absl::Status WriteGraph(const Topology& topology, Round round, GraphFormat format,
                         const TextSink& sink);
 
-// All rounds of a period, as an edge list. The topology has a period.
+// Writes all rounds of a period as an edge list. The topology must have a period.
 absl::Status WriteSchedule(const Topology& topology, const TextSink& sink);
 
 }  // namespace grapevine

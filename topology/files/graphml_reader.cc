@@ -17,16 +17,17 @@
 namespace grapevine {
 namespace {
 
-// More than any graph needs, and than Expat should remember.
+// The deepest nesting of elements. No graph needs more, and Expat should not remember more.
 constexpr size_t kDeepest = 250;
-// Bytes; each element has a copy.
+// The longest default in bytes; each element has a copy.
 constexpr size_t kLongestDefault = 256;
-// At once; Expat counts in int, and copies what it is given.
+// The most bytes that are parsed at once; Expat counts in int, and copies what it is given.
 constexpr size_t kChunk = size_t{64} << 20;
-// Stands between namespace and name; neither can have it.
+// Stands between a namespace and a name; neither can contain it.
 constexpr char kSeparator = '\n';
 
-// What an element is where it stands; everything else that GraphML has says nothing about edges.
+// The kind of an element, by its name and its parent. Other elements of GraphML say nothing about
+// edges.
 enum class Element { kGraphml, kKey, kDefault, kGraph, kNode, kEdge, kHyperedge, kData, kOther };
 
 Element ElementIn(Element parent, std::string_view tag) {
@@ -73,7 +74,7 @@ class XmlAttributes {
  public:
   explicit XmlAttributes(const XML_Char** pairs) : pairs_(pairs) {}
 
-  // Without blanks at its ends; empty if it is not there.
+  // Returns the value without blanks at its ends; empty if the attribute is absent.
   std::string Get(std::string_view name) const {
     for (const XML_Char** pair = pairs_; *pair != nullptr; pair += 2) {
       if (pair[0] == name) return Trimmed(pair[1]);
@@ -85,14 +86,14 @@ class XmlAttributes {
   const XML_Char** pairs_;
 };
 
-// The attributes of one kind of element that are asked for.
+// The attributes that are asked for, of one kind of element.
 class Wanted {
  public:
   explicit Wanted(std::span<const std::string_view> names)
       : names_(names), defaults_(names.size()) {}
 
   static constexpr size_t kNone = ~size_t{0};
-  // The number of `name`.
+  // Returns the number of `name` among the attributes; kNone if it is not among them.
   size_t Find(std::string_view name) const {
     const auto found = std::ranges::find(names_, name);
     return found == names_.end() ? kNone : found - names_.begin();
@@ -107,7 +108,7 @@ class Wanted {
   GraphmlValues defaults_;
 };
 
-// Receives the elements. Thread-compatible.
+// Builds the graph from the elements that Expat reports. Thread-compatible.
 class GraphmlParser {
  public:
   GraphmlParser(const std::string& path, const GraphmlAttributes& attributes)
@@ -303,14 +304,15 @@ class GraphmlParser {
     Stop(Malformed("a document type with declarations; remove them"));
   }
 
-  // Edges may come before their nodes: a number of its own for each id that is met.
+  // Returns the number of an id. Each id gets a number when it is first met, since edges may come
+  // before their nodes.
   int32_t NumberOf(const std::string& id) {
     const auto [at, is_new] = numbers_.try_emplace(id, static_cast<int32_t>(node_of_.size()));
     if (is_new) node_of_.push_back(-1);
     return at->second;
   }
 
-  // The ends of edges become nodes.
+  // Replaces the numbers at the ends of edges by nodes.
   absl::Status ResolveEnds() {
     for (size_t i = 0; i < graph_.edges.size(); ++i) {
       GraphmlEdge& edge = graph_.edges[i];
@@ -326,7 +328,7 @@ class GraphmlParser {
     return absl::OkStatus();
   }
 
-  // For messages.
+  // Returns the id with a number, for messages.
   std::string IdOf(int32_t number) const {
     for (const auto& [id, other] : numbers_) {
       if (other == number) return id;
@@ -353,20 +355,20 @@ class GraphmlParser {
   Wanted of_nodes_;
   Wanted of_edges_;
 
-  absl::Status status_;           // an error ends the parsing
-  std::vector<Element> open_;     // outermost first
-  std::string space_;             // the namespace of <graphml>; what has another is not GraphML
-  std::string key_name_;          // of the <key> that is or was open
-  std::string key_for_;           // likewise
-  std::string text_;              // of a <default> or a <data> that is kept
-  std::string* value_ = nullptr;  // where the <data> goes that is open
+  absl::Status status_;        // the first error, which ends the parsing
+  std::vector<Element> open_;  // the open elements, outermost first
+  std::string space_;     // the namespace of <graphml>; elements of another one are not GraphML
+  std::string key_name_;  // attr.name of the <key> that is or was open
+  std::string key_for_;   // "for" of that <key>
+  std::string text_;      // text of the open <default> or <data>, if it is kept
+  std::string* value_ = nullptr;  // where the open <data> goes; null if it is not kept
   bool has_graph_ = false;
   bool directed_ = false;
 
-  absl::flat_hash_map<std::string, std::string> key_names_;  // by id
-  absl::flat_hash_map<std::string, int32_t> numbers_;        // by id
-  std::vector<int32_t> node_of_;                             // by number; -1: only in edges
-  GraphmlGraph graph_;  // the ends of its edges are numbers until all is read
+  absl::flat_hash_map<std::string, std::string> key_names_;  // by id of the <key>
+  absl::flat_hash_map<std::string, int32_t> numbers_;        // numbers of nodes, by id
+  std::vector<int32_t> node_of_;  // nodes, by number; -1: the id is only in edges
+  GraphmlGraph graph_;            // the ends of its edges are numbers until all is read
 };
 
 }  // namespace

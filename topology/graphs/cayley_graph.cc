@@ -49,7 +49,7 @@ std::optional<std::complex<double>> CayleyGraph::MetropolisEigenvalue(Rank k, Ro
     }
     sum += std::polar(1.0, 2 * std::numbers::pi * turns);
   }
-  // Between an offset and its inverse the imaginary parts cancel.
+  // The imaginary parts of an offset and its inverse cancel.
   if (!directed_) sum = sum.real();
   return sum / static_cast<double>(offsets.size() + 1);
 }

@@ -1,11 +1,10 @@
 // Graphs that look the same from every node: Cayley graphs of Z_a x Z_b x ...
 //
-// Ranks are the elements of a product of cyclic groups in row-major order, and
-// a node sends to itself plus each of a few fixed offsets. Ring, torus,
-// hypercube and exponential graphs are this graph for different groups and
-// offsets. All have one spectrum formula (the characters of the group), and
-// because the group is commutative, matrices of different rounds share their
-// eigenvectors: a one-peer schedule is a Cayley graph whose offsets change.
+// Ranks are the elements of a product of cyclic groups in row-major order, and a node sends to
+// itself plus each of a few fixed offsets. Ring, torus, hypercube and exponential graphs are Cayley
+// graphs for different groups and offsets. All have one spectrum formula (the characters of the
+// group). Because the group is commutative, matrices of different rounds share their eigenvectors:
+// a one-peer schedule is a Cayley graph whose offsets change.
 //
 // Thread-safety: immutable.
 #ifndef GRAPEVINE_TOPOLOGY_GRAPHS_CAYLEY_GRAPH_H_
@@ -24,10 +23,10 @@ class CayleyGraph final : public Topology {
   using Element = std::vector<Rank>;
   using Offsets = std::vector<Element>;
 
-  // `sides` are the orders of the cyclic groups; their product is the number of
-  // nodes and fits a Rank. offsets[r] are those of the rounds r, r + period, ...;
-  // at least one round. Coordinates may have any value: they are reduced, and
-  // an offset that is zero or coincides with another does not count.
+  // `sides` are the orders of the cyclic groups; their product is the number of nodes and must fit
+  // a Rank. offsets[r] are the offsets of the rounds r, r + period, ...; at least one round is
+  // needed. Coordinates may have any value: they are reduced, and an offset that is zero or
+  // coincides with another does not count.
   CayleyGraph(std::string name, std::vector<Rank> sides, std::vector<Offsets> offsets);
 
   std::string name() const override { return name_; }
@@ -38,8 +37,8 @@ class CayleyGraph final : public Topology {
   void OutNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const override;
   Rank Degree(Rank rank, Round round) const override;
   Rank OutDegree(Rank rank, Round round) const override { return Degree(rank, round); }
-  // (1 + sum over offsets s of exp(2 pi i k.s)) / (1 + degree): k is the
-  // element with that rank, and k.s the sum of k_a s_a / side_a.
+  // Returns (1 + sum over offsets s of exp(2 pi i k.s)) / (1 + degree), where k is the element with
+  // that rank, and k.s the sum of k_a s_a / side_a.
   std::optional<std::complex<double>> MetropolisEigenvalue(Rank k, Round round) const override;
 
  private:
@@ -54,7 +53,7 @@ class CayleyGraph final : public Topology {
   Rank size_ = 1;
   bool directed_ = false;
   std::vector<Offsets> sends_;     // by round of the period
-  std::vector<Offsets> receives_;  // the inverses
+  std::vector<Offsets> receives_;  // the inverses of sends_
 };
 
 }  // namespace grapevine

@@ -1,4 +1,4 @@
-// complete: everyone talks to everyone. Nothing is stored.
+// complete: every node talks to every other node. Nothing is stored.
 //
 // Thread-safety: immutable.
 #include <memory>
@@ -44,7 +44,7 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeComplete(const Spec& spec, R
   return std::make_shared<Complete>(n);
 }
 
-// Where everyone's messages are few enough to be worth a look.
+// The most nodes for which the messages of all are few enough to be worth a look.
 constexpr Rank kMaxAdvised = 16;
 
 const Registration kComplete(Topologies(), {.name = "complete",

@@ -1,5 +1,5 @@
-// Exponential graphs: node i sends to i + 1, i + 2, i + 4, ... (mod n), to all
-// of them in every round or to one after the other (arXiv:2110.13363).
+// Exponential graphs: node i sends to i + 1, i + 2, i + 4, ... (mod n), either to all of them in
+// every round or to one after the other (arXiv:2110.13363).
 //
 // Thread-safety: pure functions.
 #include <memory>
@@ -11,7 +11,7 @@
 namespace grapevine {
 namespace {
 
-// 1, 2, 4, ... below n: ceil(log2 n) of them.
+// Returns the ceil(log2 n) powers of two below n: 1, 2, 4, ...
 CayleyGraph::Offsets PowersOfTwo(Rank n) {
   CayleyGraph::Offsets offsets;
   for (int64_t power = 1; power < n; power *= 2) offsets.push_back({static_cast<Rank>(power)});
@@ -26,8 +26,8 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeExponential(const Spec& spec
                                        std::vector<CayleyGraph::Offsets>{PowersOfTwo(n)});
 }
 
-// "one-peer-exponential"; any n. Degree 1, period ceil(log2 n), directed from
-// n = 3 on. Averages exactly after a period where n is a power of two.
+// "one-peer-exponential"; any n. Degree 1, period ceil(log2 n), directed from n = 3 on. A period
+// averages exactly where n is a power of two.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeOnePeerExponential(const Spec& spec, Rank n,
                                                                        uint64_t) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());

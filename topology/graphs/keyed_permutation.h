@@ -1,10 +1,10 @@
 // A pseudo-random permutation of 0..n-1 whose values are computed one at a time.
 //
-// Few values are shuffled directly, which is exactly uniform. Many go through a Feistel network
-// over the next power of two, with round functions keyed by (seed, purpose, a); values that
-// fall outside 0..n-1 walk on along their cycle (Black and Rogaway, "Ciphers with arbitrary
-// finite domains", 2002): constant time and memory. (Over few values such a network is visibly
-// uneven.)
+// A permutation of few values is shuffled directly, which is exactly uniform. One of many values
+// goes through a Feistel network over the next power of two, with round functions keyed by (seed,
+// purpose, a); values that fall outside 0..n-1 walk on along their cycle (Black and Rogaway,
+// "Ciphers with arbitrary finite domains", 2002). This takes constant time and memory. (Over few
+// values such a network is visibly uneven.)
 //
 // Thread-safety: immutable.
 #ifndef GRAPEVINE_TOPOLOGY_GRAPHS_KEYED_PERMUTATION_H_
@@ -22,12 +22,12 @@ class KeyedPermutation {
   // 1 <= n < 2^32.
   KeyedPermutation(uint32_t n, uint64_t seed, Purpose purpose, uint64_t a);
 
-  // Both take a value below n; each undoes the other.
+  // Image and Preimage are inverses of each other. Both take a value below n.
   uint32_t Image(uint32_t value) const;
   uint32_t Preimage(uint32_t value) const;
 
  private:
-  // Changes one half of the value by a function of the other; its own inverse.
+  // Changes one half of the value by a function of the other half; its own inverse.
   uint32_t Pass(uint32_t value, int pass) const;
 
   const uint32_t n_;
@@ -36,7 +36,7 @@ class KeyedPermutation {
   const uint64_t seed_;
   const Purpose purpose_;
   const uint64_t a_;
-  std::vector<uint8_t> images_;  // for few values; else empty
+  std::vector<uint8_t> images_;  // all images, for few values; otherwise empty
 };
 
 }  // namespace grapevine

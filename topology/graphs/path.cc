@@ -29,7 +29,7 @@ class Path final : public Topology {
     InNeighbours(rank, round, neighbours);
   }
   Rank Degree(Rank rank, Round) const override { return (rank > 0) + (rank + 1 < n_); }
-  // I - L/3 from three nodes on; two nodes weigh 1/2.
+  // W is I - L/3 from three nodes on; two nodes have weights of 1/2.
   std::optional<std::complex<double>> MetropolisEigenvalue(Rank k, Round) const override {
     if (k == 0) return 1.0;
     return n_ == 2 ? 0.0 : (1 + 2 * std::cos(std::numbers::pi * k / n_)) / 3;

@@ -1,7 +1,7 @@
-// Fixed graphs drawn at random from (seed, spec, n): the same on every node.
+// Fixed graphs drawn at random from (seed, spec, n), equal on every node.
 //
-// Each is connected: a draw that is not is thrown away and drawn again, and a
-// spec whose draws keep falling apart is refused.
+// Each graph is connected: a draw that is not is thrown away and drawn again, and a spec whose
+// draws keep falling apart is refused.
 //
 // Thread-safety: pure functions.
 #include <algorithm>
@@ -24,17 +24,17 @@
 namespace grapevine {
 namespace {
 
-// The undirected edges of a graph that is being drawn, and whether one is there.
+// The set of undirected edges of a graph that is being drawn.
 //
 // Thread-safety: thread-compatible.
 class EdgeSet {
  public:
   bool Contains(Rank a, Rank b) const { return keys_.contains(Key(a, b)); }
-  // False when it was there.
+  // Returns false if the edge was present already.
   bool Insert(Rank a, Rank b) { return keys_.insert(Key(a, b)).second; }
   void Erase(Rank a, Rank b) { keys_.erase(Key(a, b)); }
 
-  // Ascending, so that the order of hashing shows nowhere.
+  // Returns the edges in ascending order, so that the order of hashing shows nowhere.
   std::vector<Edge> Sorted() const {
     std::vector<Edge> edges;
     edges.reserve(keys_.size());
@@ -56,7 +56,7 @@ constexpr int kDraws = 100;
 
 using Draw = std::function<std::vector<Edge>(KeyedRandom&)>;
 
-// The first of kDraws draws that is connected.
+// Returns the first of kDraws draws that is connected.
 absl::StatusOr<std::shared_ptr<const Topology>> DrawConnected(const Spec& spec, std::string name,
                                                               Rank n, uint64_t seed,
                                                               std::string_view advice,
@@ -77,15 +77,15 @@ absl::Status CheckStorable(const Spec& spec, double edges) {
                                 " that are stored; take a sparser graph"));
 }
 
-// The shortest text that reads back as `value`.
+// Returns the shortest text that reads back as `value`.
 std::string Shortest(double value) {
   char text[32];
   return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
 }
 
-// Joins the stubs pairwise at random; pairs that would be a loop or a repeated
-// edge give back their stubs for the next pass. False when no two of those left
-// can be joined (Steger and Wormald 1999).
+// Joins the stubs pairwise at random; pairs that would be a loop or a repeated edge give back their
+// stubs for the next pass. Returns false when no two of the stubs that are left can be joined
+// (Steger and Wormald 1999).
 bool JoinStubs(std::vector<Rank> stubs, KeyedRandom& random, EdgeSet* edges) {
   while (!stubs.empty()) {
     random.Shuffle(std::span(stubs));
@@ -115,7 +115,7 @@ EdgeSet DrawRegular(Rank n, Rank degree, KeyedRandom& random) {
   }
 }
 
-// The pairs that are not edges.
+// Returns the pairs that are not edges.
 std::vector<Edge> Complement(Rank n, const EdgeSet& edges) {
   std::vector<Edge> complement;
   for (Rank a = 0; a < n; ++a) {
@@ -136,8 +136,8 @@ std::vector<Edge> DrawCycle(Rank n, KeyedRandom& random) {
   return edges;
 }
 
-// Visits the pairs one after the other and jumps over those that are not drawn
-// (Batagelj and Brandes 2005): O(n + edges).
+// Visits the pairs one after the other and jumps over those that are not drawn (Batagelj and
+// Brandes 2005). Takes O(n + edges).
 std::vector<Edge> DrawBernoulli(Rank n, double p, KeyedRandom& random) {
   std::vector<Edge> edges;
   const double log_miss = std::log1p(-p);
@@ -217,9 +217,8 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeErdosRenyi(const Spec& spec,
                        [&](KeyedRandom& random) { return DrawBernoulli(n, p, random); });
 }
 
-// "small-world:k=4:p=0.1": a ring in which everyone has k neighbours, k even
-// and below n; then one end of each edge moves to a random node with
-// probability p (Watts and Strogatz 1998).
+// "small-world:k=4:p=0.1": a ring in which every node has k neighbours, k even and below n. One end
+// of each edge then moves to a random node with probability p (Watts and Strogatz 1998).
 absl::StatusOr<std::shared_ptr<const Topology>> MakeSmallWorld(const Spec& spec, Rank n,
                                                                uint64_t seed) {
   SpecReader reader(spec);

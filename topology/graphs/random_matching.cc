@@ -1,8 +1,8 @@
-// random-matching: in every round another perfect matching, drawn uniformly.
+// random-matching: another perfect matching in every round, drawn uniformly.
 //
-// Every node finds its partner on its own, from (seed, round) and in constant
-// time and memory however many nodes there are: the matching pairs neighbouring
-// places of a pseudo-random permutation of the nodes.
+// Every node finds its partner on its own, from (seed, round), in constant time and memory for any
+// number of nodes: the matching pairs neighbouring places of a pseudo-random permutation of the
+// nodes.
 //
 // Thread-safety: immutable.
 #include <memory>
@@ -32,8 +32,8 @@ class RandomMatching final : public Topology {
   void OutNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const override {
     InNeighbours(rank, round, neighbours);
   }
-  // 1 for the mean of every pair and for a node alone, 0 for the difference in
-  // every pair.
+  // The eigenvalue is 1 for the mean of every pair and for a node alone, and 0 for the difference
+  // in every pair.
   std::optional<std::complex<double>> MetropolisEigenvalue(Rank k, Round) const override {
     return k < (n_ + 1) / 2 ? 1.0 : 0.0;
   }
@@ -43,8 +43,8 @@ class RandomMatching final : public Topology {
   const uint64_t seed_;
 };
 
-// "random-matching"; any n. Where n is odd, one node a round stays alone. It
-// never repeats, except where there is a single matching (n <= 2).
+// "random-matching"; any n. Where n is odd, one node stays alone in each round. The graph never
+// repeats, except where only one matching exists (n <= 2).
 absl::StatusOr<std::shared_ptr<const Topology>> MakeRandomMatching(const Spec& spec, Rank n,
                                                                    uint64_t seed) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());

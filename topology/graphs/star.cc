@@ -1,4 +1,4 @@
-// star: rank 0 in the middle, every other node talks to it alone.
+// star: rank 0 is in the middle, and every other node talks to it alone.
 //
 // Thread-safety: immutable.
 #include <memory>
@@ -27,7 +27,8 @@ class Star final : public Topology {
     InNeighbours(rank, round, neighbours);
   }
   Rank Degree(Rank rank, Round) const override { return rank == 0 ? n_ - 1 : 1; }
-  // 1 - 1/n for every difference of two leaves, 0 for the middle against them.
+  // The eigenvalue is 1 - 1/n for every difference of two leaves, and 0 for the middle against the
+  // leaves.
   std::optional<std::complex<double>> MetropolisEigenvalue(Rank k, Round) const override {
     if (k == 0) return 1.0;
     return k == n_ - 1 ? 0.0 : 1 - 1.0 / n_;

@@ -14,7 +14,7 @@
 namespace grapevine {
 namespace {
 
-// A step forward and one back along every side.
+// Makes a grid in which each node sends one step forward and one step back along every side.
 std::shared_ptr<const Topology> MakeGrid(std::string name, std::vector<Rank> sides) {
   CayleyGraph::Offsets offsets;
   for (size_t a = 0; a < sides.size(); ++a) {

@@ -13,11 +13,11 @@ namespace {
 
 using Matrix = Eigen::MatrixXd;
 
-// What rounding adds to a product that averages exactly.
+// The most that rounding adds to a product that averages exactly.
 constexpr double kRounding = 1e-12;
 
-// The spectral norm is at most Frobenius' and at least the nth part of its square, which decides
-// most rounds without eigenvalues.
+// The spectral norm is at most the Frobenius norm and at least 1/sqrt(n) of it, which decides most
+// rounds without eigenvalues.
 bool NormIsWithin(const Matrix& matrix, double bound) {
   const double frobenius = matrix.norm();
   if (frobenius <= bound) return true;
@@ -37,7 +37,7 @@ std::optional<Round> OfPowers(const Matrix& deviation, double share, Round most)
   return static_cast<Round>(rounds);
 }
 
-// Modulus by modulus: what is left in the direction of each eigenvector.
+// Works on moduli: what is left in the direction of each eigenvector.
 std::optional<Round> OfEigenvalues(const Mixing& mixing, double share, Round most, Round beyond) {
   const Round period = mixing.topology().period();
   const auto shrink = [&](Round round, std::vector<double>* left) {
@@ -55,7 +55,7 @@ std::optional<Round> OfEigenvalues(const Mixing& mixing, double share, Round mos
   return std::nullopt;
 }
 
-// By repeated squaring.
+// Computes the power by repeated squaring.
 Matrix Power(Matrix base, Round exponent) {
   Matrix power = Matrix::Identity(base.rows(), base.cols());
   for (; exponent > 0; exponent /= 2) {
@@ -65,7 +65,8 @@ Matrix Power(Matrix base, Round exponent) {
   return power;
 }
 
-// W 11'/n is 11'/n and the other way around: a product of deviations is that of the product.
+// W 11'/n and 11'/n W are both 11'/n, so that the product of deviations is the deviation of the
+// product.
 std::optional<Round> OfProducts(const std::vector<Matrix>& deviations, double share, Round most,
                                 Round beyond) {
   Matrix product = Matrix::Identity(deviations.front().rows(), deviations.front().cols());

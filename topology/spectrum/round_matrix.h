@@ -1,4 +1,4 @@
-// The mixing matrix of a round, element by element: for up to some thousands of nodes.
+// The mixing matrix of a round, element by element, for up to some thousands of nodes.
 //
 // Thread-safety: a pure function.
 #ifndef GRAPEVINE_TOPOLOGY_SPECTRUM_ROUND_MATRIX_H_
@@ -11,7 +11,8 @@
 
 namespace grapevine {
 
-// n x n; row i has the weights with which node i takes its own and the others' replicas.
+// Returns an n x n matrix. Row i has the weights with which node i takes its own replica and those
+// of the other nodes.
 Eigen::MatrixXd RoundMatrix(const Mixing& mixing, Round round);
 
 }  // namespace grapevine

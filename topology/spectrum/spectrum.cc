@@ -24,18 +24,18 @@
 namespace grapevine {
 namespace {
 
-// The slowest disagreement of a large network: Lanczos on W - 11'/n.
+// Finds the slowest disagreement of a large network by Lanczos on W - 11'/n.
 //
 // Thread-safety: pure function. Memory O(nodes + edges), no dense matrix.
 
 struct Disagreement {
-  double modulus;   // of the eigenvalue
+  double modulus;   // modulus of the eigenvalue
   double residual;  // |Wv - lambda v| of its unit eigenvector
 };
 
-// The second largest modulus of the round's W over at least three nodes. The
-// residual is small (1e-8) unless the gap is below about 1e-5, where the search
-// ends early with what it has. Refuses a W that is not symmetric.
+// Returns the second largest modulus of the round's W over at least three nodes. The residual is
+// small (1e-8) unless the gap is below about 1e-5, where the search ends early with the best that
+// it has. Refuses a W that is not symmetric.
 absl::StatusOr<Disagreement> LargestDisagreement(const Mixing& mixing, Round round);
 
 using Sparse = Eigen::SparseMatrix<double, Eigen::RowMajor>;
@@ -77,17 +77,17 @@ class WithoutMean {
   }
 
  private:
-  // A graph with few distinct eigenvalues, a star for one, exhausts the Krylov
-  // space after as many steps, and Spectra goes on in rounding errors. Noise on
-  // the diagonal prevents that and moves no eigenvalue by more than its size.
+  // A graph with few distinct eigenvalues, a star for example, exhausts the Krylov space after as
+  // many steps, and Spectra goes on in rounding errors. Noise on the diagonal prevents that and
+  // moves no eigenvalue by more than its size.
   static constexpr double kNoise = 1e-10;
 
   const Sparse matrix_;
   Eigen::VectorXd noise_;
 };
 
-// Spectra's solver withholds what has not converged to its tolerance; the best
-// pair with its residual says more than nothing.
+// Spectra's solver withholds what has not converged to its tolerance. The best pair with its
+// residual says more than nothing.
 class Solver : public Spectra::SymEigsSolver<WithoutMean> {
  public:
   using SymEigsSolver::SymEigsSolver;
@@ -121,15 +121,15 @@ absl::StatusOr<Disagreement> LargestDisagreement(const Mixing& mixing, Round rou
 
 using Complex = std::complex<double>;
 
-// Rounding makes zeros like 1e-17: without this they would look like structure.
+// Rounding makes zeros like 1e-17, which would look like structure.
 Complex Clean(Complex value) {
   constexpr double kNothing = 1e-15;
   const auto clean = [](double x) { return std::abs(x) < kNothing ? 0.0 : x; };
   return {clean(value.real()), clean(value.imag())};
 }
 
-// Sorts and takes rho. Equal moduli that differ by rounding keep a fixed order
-// by comparing at a coarser grain first.
+// Sorts the eigenvalues and takes rho. Equal moduli that differ by rounding keep a fixed order,
+// since they are first compared at a coarser grain.
 Spectrum FromEigenvalues(std::vector<Complex> eigenvalues, Spectrum::Method method) {
   for (Complex& value : eigenvalues) value = Clean(value);
   const auto key = [](const Complex& value) {
@@ -143,7 +143,7 @@ Spectrum FromEigenvalues(std::vector<Complex> eigenvalues, Spectrum::Method meth
   return spectrum;
 }
 
-// Eigenvalues 0 .. n-1 of a formula, if it has them.
+// Returns the spectrum from eigenvalues 0 .. n-1, if they have a formula.
 std::optional<Spectrum> ClosedForm(Rank n, const std::function<std::optional<Complex>(Rank)>& at) {
   if (!at(0)) return std::nullopt;
   if (n <= kWholeSpectrumNodes) {
@@ -179,7 +179,7 @@ absl::StatusOr<Spectrum> Large(const Mixing& mixing, Round round) {
                   .residual = largest.residual};
 }
 
-// What rounding leaves of an eigenvalue 0, or takes from one of 1.
+// The most that rounding leaves of an eigenvalue 0, or takes from an eigenvalue 1.
 constexpr double kExact = 1e-12;
 
 void DescribeGraph(const Topology& topology, TopologySummary* summary) {
@@ -198,18 +198,18 @@ void DescribeGraph(const Topology& topology, TopologySummary* summary) {
 
 constexpr double kTenth = 0.1;
 
-// Rounds until a tenth is left where each leaves the same share.
+// Returns the rounds until a tenth is left, if each round leaves the same share.
 double RoundsAt(double shrink) {
   if (shrink >= 1) return std::numeric_limits<double>::infinity();
   constexpr double kRounding = 1e-9;
   return std::max(1.0, std::ceil(std::log(kTenth) / std::log(shrink) - kRounding));
 }
 
-// TopologySummary::rounds_to_tenth. `rho` is that of a whole period: m periods leave at least rho^m
-// of some disagreement, so that the search begins where this is a tenth.
+// Returns TopologySummary::rounds_to_tenth. `rho` is that of a whole period: m periods leave at
+// least rho^m of some disagreement, so that the search begins where this is a tenth.
 double RoundsToTenth(const Mixing& mixing, double rho, const TopologySummary& summary) {
-  // Periods that are searched from there: one where the matrices are symmetric and commute, several
-  // where their product is far from normal.
+  // The periods that are searched from there: one would do where the matrices are symmetric and
+  // commute, several where their product is far from normal.
   constexpr Round kMore = 16;
   if (summary.nodes == 1) return 0;
   const bool powers = summary.period == 1 && mixing.symmetric();
@@ -223,7 +223,7 @@ double RoundsToTenth(const Mixing& mixing, double rho, const TopologySummary& su
   return rounds ? static_cast<double>(*rounds) : RoundsAt(summary.shrink);
 }
 
-// `spectrum` is that of a period.
+// `spectrum` is that of a whole period.
 void SetPace(const Mixing& mixing, const Spectrum& spectrum, TopologySummary* summary) {
   // Closed forms know gaps of any size.
   const bool never = spectrum.method != Spectrum::Method::kClosedForm && spectrum.rho > 1 - kExact;

@@ -1,6 +1,6 @@
 // The properties of a graph as a JSON object, for programs.
 //
-// Pure functions, safe from any thread.
+// Thread-safety: pure functions, safe from any thread.
 #ifndef GRAPEVINE_TOPOLOGY_SPECTRUM_TOPOLOGY_JSON_H_
 #define GRAPEVINE_TOPOLOGY_SPECTRUM_TOPOLOGY_JSON_H_
 
@@ -11,11 +11,11 @@
 
 namespace grapevine {
 
-// How the eigenvalues were found: "closed form", "dense" or "lanczos".
+// Returns how the eigenvalues were found: "closed form", "dense" or "lanczos".
 const char* MethodName(Spectrum::Method method);
 
-// One object without a line break (docs/topologies.md has its fields), the edges of the summary's
-// round one by one. The error is the sink's.
+// Writes one object without a line break (docs/topologies.md describes its fields), with the edges
+// of the summary's round one by one. Errors are those of `sink`.
 absl::Status WriteTopologyJson(const TopologySummary& summary, const Topology& topology,
                                const TextSink& sink);
 

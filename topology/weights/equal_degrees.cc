@@ -11,7 +11,7 @@ bool Equal(const Topology& topology, Rank a, Rank b, Round round) {
          topology.OutDegree(b, round) == degree;
 }
 
-// Without listing neighbours.
+// Whether all degrees of a round are equal. Lists no neighbours.
 bool Regular(const Topology& topology, Round round) {
   for (Rank rank = 0; rank < topology.size(); ++rank) {
     if (!Equal(topology, 0, rank, round)) return false;

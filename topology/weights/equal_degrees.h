@@ -1,4 +1,4 @@
-// Whether the nodes that exchange replicas have as many neighbours as each other.
+// Finds nodes that exchange replicas but have unequal degrees.
 //
 // Thread-safety: pure function.
 #ifndef GRAPEVINE_TOPOLOGY_WEIGHTS_EQUAL_DEGREES_H_
@@ -11,9 +11,9 @@
 
 namespace grapevine {
 
-// An edge between nodes of which not all in- and out-degrees are equal, in some round; the node
-// that receives is its `to`. Without one, weights of 1/(degree + 1) are doubly stochastic. Of a
-// graph that never repeats, some rounds are looked at.
+// An edge, in some round, between two nodes whose in- and out-degrees are not all equal; its `to`
+// is the node that receives. If a graph has no such edge, weights of 1/(degree + 1) are doubly
+// stochastic. Of a graph that never repeats, only some rounds are looked at.
 struct UnequalDegrees {
   Edge edge;
   Round round;

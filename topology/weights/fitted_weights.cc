@@ -17,7 +17,7 @@ namespace {
 using Matrix = Eigen::MatrixXd;
 using Rounds = std::vector<WeightedRound>;
 
-// W - 11'/n of a round.
+// Returns W - 11'/n of a round.
 Matrix Deviation(Rank n, const WeightedRound& round) {
   Matrix matrix = Matrix::Constant(n, n, -1.0 / n);
   matrix.diagonal().array() += 1;
@@ -36,10 +36,11 @@ std::vector<Matrix> Deviations(Rank n, const Rounds& rounds) {
   return deviations;
 }
 
-// Edge by edge, round by round.
+// Slopes by round and by edge.
 using Slopes = std::vector<std::vector<double>>;
 
-// The slopes of the logarithm of the norm, by which it falls alike from whatever it is.
+// Returns the slopes of the logarithm of the norm, along which the norm falls alike however large
+// it is.
 Slopes SlopesOf(Rank n, const Rounds& rounds, Round horizon) {
   const std::vector<Matrix> deviations = Deviations(n, rounds);
   const auto at = [&](Round round) { return round % static_cast<Round>(rounds.size()); };
@@ -92,7 +93,7 @@ MixingRows RowsOf(Rank n, const WeightedRound& round) {
   for (MixingRow& row : rows) {
     std::ranges::sort(row.in, {}, &Neighbour::rank);
     CHECK_GE(row.self, -kRounding) << "a node's weights sum to more than 1";
-    row.self = std::max(row.self, 0.0);  // not what rounding leaves below it
+    row.self = std::max(row.self, 0.0);  // rounding may have left it below 0
   }
   return rows;
 }
@@ -122,7 +123,7 @@ Rounds FitWeights(Rank n, Rounds rounds, const WeightFit& fit) {
   constexpr double kFirstStep = 0.1, kGrowth = 1.5, kLeastStep = 1e-5;
   for (WeightedRound& round : rounds) MakeFeasible(n, &round);
   double best = Disagreement(n, rounds, fit.horizon);
-  double step = kFirstStep;  // of the weight that changes most
+  double step = kFirstStep;  // change of the weight that changes most
   Slopes slopes = SlopesOf(n, rounds, fit.horizon);
   for (int i = 0; i < fit.steps && step > kLeastStep; ++i) {
     const double largest = LargestOf(slopes);

@@ -1,4 +1,4 @@
-// lazy: half of a matrix is the identity.
+// lazy: the mean of a matrix and the identity.
 //
 // Thread-safety: immutable.
 #include <cmath>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kLazy = "lazy:";
 
-// (I + W)/2, so many times: from the first on no eigenvalue (of a symmetric W)
-// is below 0.
+// Applies W -> (I + W)/2 `times` times. After the first time, no eigenvalue of a symmetric W is
+// below 0.
 class Lazy final : public Mixing {
  public:
   Lazy(std::shared_ptr<const Mixing> inner, int times)

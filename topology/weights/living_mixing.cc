@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kLastResort = "ring";
 
-// Ranks of the whole graph, and the positions of the living among themselves.
+// Converts between ranks of the whole graph and positions of the living nodes among themselves.
 class Positions {
  public:
   static constexpr Rank kLost = -1;
@@ -26,10 +26,10 @@ class Positions {
 
   Rank size() const { return static_cast<Rank>(members_.size()); }
   Rank member(Rank position) const { return members_[position]; }
-  // kLost for a node that is.
+  // Returns the position of a living node; kLost for a lost node.
   Rank of(Rank member) const { return positions_[member]; }
   bool living(Rank member) const { return of(member) != kLost; }
-  // Members become positions; the lost are left out.
+  // Replaces members by their positions, and leaves out lost ones.
   void Translate(std::vector<Rank>* members) const {
     std::erase_if(*members, [this](Rank member) { return !living(member); });
     for (Rank& member : *members) member = of(member);
@@ -74,7 +74,7 @@ class KeptMixing final : public Mixing {
 
   std::string name() const override { return whole_->name(); }
   const Topology& topology() const override { return graph_; }
-  // Rows still sum to 1 only where they are columns, too.
+  // Where W is not symmetric, rows may no longer sum to 1.
   Stochastic stochastic() const override {
     return whole_->symmetric() ? Stochastic::kDoubly : Stochastic::kColumns;
   }
@@ -105,7 +105,7 @@ class KeptMixing final : public Mixing {
   const KeptGraph graph_;
 };
 
-// Whether something of each node reaches every other, over all rounds.
+// Whether each node reaches every other node over the weights above 0 of all rounds.
 bool Connected(const Mixing& mixing) {
   const Topology& graph = mixing.topology();
   std::vector<Edge> edges;
@@ -132,7 +132,7 @@ absl::StatusOr<std::shared_ptr<const Mixing>> Make(std::string_view topology,
   return MakeMixing(mixing, std::move(graph));
 }
 
-// Null where a graph has no formula, or none for so many nodes.
+// Returns null if the graph has no formula, or no usable weights for this number of nodes.
 std::shared_ptr<const Mixing> Remade(const LivingMixingRequest& request, Rank nodes) {
   const auto named = Topologies().Read(request.topology);
   if (!named.ok() || named->kind->drawn) return nullptr;
@@ -141,7 +141,7 @@ std::shared_ptr<const Mixing> Remade(const LivingMixingRequest& request, Rank no
   return mixing.ok() && IsUsable(request, **mixing) ? *std::move(mixing) : nullptr;
 }
 
-// Null where what is left cannot be used.
+// Returns null if what is left of the graph cannot be used.
 std::shared_ptr<const Mixing> Kept(const LivingMixingRequest& request,
                                    std::span<const Rank> living) {
   const Rank nodes = request.whole->topology().size();

@@ -1,12 +1,11 @@
 // The graph and the weights among the nodes that are left when others are lost.
 //
-// A graph with a formula (a ring, a torus, a schedule) is made anew over the living. Of one that
-// was drawn or read from a file, what is left of its edges stays, with its weights: what a node
-// gave to a lost one, it keeps, W'_jj = W_jj + sum over the lost d of W_dj. Columns still sum to 1,
-// and where W was symmetric W' is: the mean of the living is kept (the repair of
+// A graph with a formula (a ring, a torus, a schedule) is made anew over the living nodes. A graph
+// that was drawn or read from a file keeps the edges between living nodes, with their weights. A
+// node keeps what it gave to a lost one, W'_jj = W_jj + sum over the lost d of W_dj. Columns still
+// sum to 1, and W' is symmetric where W was: the mean of the living nodes is kept (the repair of
 // docs/topologies.md). Where neither gives weights that the algorithm can use and that lead from
-// every node to every other, the living form a ring.
-//
+// every node to every other node, the living nodes form a ring.
 // Thread-safety: a pure function; the result is immutable.
 #ifndef GRAPEVINE_TOPOLOGY_WEIGHTS_LIVING_MIXING_H_
 #define GRAPEVINE_TOPOLOGY_WEIGHTS_LIVING_MIXING_H_
@@ -23,18 +22,18 @@
 namespace grapevine {
 
 struct LivingMixingRequest {
-  std::shared_ptr<const Mixing> whole;  // of all nodes
-  std::string topology;                 // the specs that gave it
+  std::shared_ptr<const Mixing> whole;  // over all nodes
+  std::string topology;                 // `topology` and `mixing` are the specs of `whole`
   std::string mixing;
   uint64_t seed = 1;
-  // The weights that the algorithm averages right with (algorithm/algorithm_kind.h).
+  // The kinds of weights that the algorithm averages right with (algorithm/algorithm_kind.h).
   std::vector<Stochastic> usable = {Stochastic::kDoubly};
 };
 
 enum class LivingGraph {
-  kWhole,   // nobody is lost
+  kWhole,   // no node is lost
   kRemade,  // the same kind of graph, over fewer nodes
-  kKept,    // what is left of the edges
+  kKept,    // the edges between living nodes
   kRing,    // the last resort
 };
 
@@ -43,7 +42,8 @@ struct LivingMixing {
   LivingGraph graph = LivingGraph::kWhole;
 };
 
-// `living`: ascending ranks of `whole`, at least one.
+// Returns the weights among the living nodes. `living` lists ranks of `whole`, ascending, at least
+// one.
 absl::StatusOr<LivingMixing> MixingOfLiving(const LivingMixingRequest& request,
                                             std::span<const Rank> living);
 

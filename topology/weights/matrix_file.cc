@@ -1,6 +1,6 @@
-// file:PATH: an explicit mixing matrix, n lines of n entries W_i0 .. W_i(n-1); of a schedule
-// the matrices of all rounds of its period, one after the other. Entries are decimals or fractions
-// such as 1/3, separated by blanks or commas; "#" and "%" begin comments.
+// file:PATH: an explicit mixing matrix, n lines of n entries W_i0 .. W_i(n-1). The file of a
+// schedule has the matrices of all rounds of the period, one after the other. Entries are decimals
+// or fractions such as 1/3, separated by blanks or commas; "#" and "%" begin comments.
 //
 // Thread-safety: pure function; the matrix is immutable.
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 // of the replicas in a long run.
 constexpr double kSumTolerance = 1e-9;
 
-// "0.25" or "1/4"; nullopt for anything else, also outside [0, 1].
+// Parses "0.25" or "1/4". Returns nullopt for anything else, also outside [0, 1].
 std::optional<double> ParseWeight(std::string_view field) {
   const size_t slash = field.find('/');
   double value = 0, divisor = 1;
@@ -40,12 +40,12 @@ std::optional<double> ParseWeight(std::string_view field) {
   return value;
 }
 
-// "round 2: ", where there are several.
+// Returns "round 2: " if the topology has several rounds, otherwise "".
 std::string When(const Topology& topology, Round round) {
   return topology.period() == 1 ? "" : absl::StrCat("round ", round, ": ");
 }
 
-// The present line as row `rank` of a round.
+// Parses the current line as row `rank` of a round.
 absl::StatusOr<MixingRow> ParseRow(const FieldReader& line, Rank rank, Round round,
                                    const Topology& topology) {
   const std::string when = When(topology, round);
@@ -86,7 +86,7 @@ double Sum(const MixingRow& row) {
 
 struct Matrices {
   std::vector<MixingRows> rounds;
-  absl::Status uneven_row;  // the first that does not sum to 1
+  absl::Status uneven_row;  // an error about the first row that does not sum to 1
 };
 
 absl::StatusOr<Matrices> ParseRows(const std::string& path, const Topology& topology) {
@@ -125,7 +125,7 @@ double Entry(const MixingRow& row, Rank column) {
   return found != row.in.end() && found->rank == column ? found->weight : 0;
 }
 
-// An entry that breaks the symmetry; empty if none does.
+// Describes an entry that breaks the symmetry; empty if none does.
 std::string Asymmetry(const MixingRows& rows) {
   const Rank n = static_cast<Rank>(rows.size());
   for (Rank i = 0; i < n; ++i) {
@@ -140,7 +140,7 @@ std::string Asymmetry(const MixingRows& rows) {
   return "";
 }
 
-// A column that does not sum to 1; empty if all do.
+// Describes a column that does not sum to 1; empty if all do.
 std::string UnevenColumn(const MixingRows& rows) {
   std::vector<double> sums(rows.size(), 0);
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -156,7 +156,7 @@ std::string UnevenColumn(const MixingRows& rows) {
   return "";
 }
 
-// Nodes that the weights above 0 do not join, over all rounds; empty if they join all.
+// Names nodes that the weights above 0 do not join, over all rounds; empty if they join all nodes.
 std::string Gap(const std::vector<MixingRows>& rounds) {
   const Rank n = static_cast<Rank>(rounds.front().size());
   std::vector<Edge> used;
@@ -173,7 +173,7 @@ std::string Gap(const std::vector<MixingRows>& rounds) {
                       missing->to);
 }
 
-// The first flaw of any round, with the round.
+// Returns the first flaw of any round, with its round; empty if no round has a flaw.
 std::string FirstFlaw(const Matrices& matrices, const Topology& topology,
                       std::string (*flaw_of)(const MixingRows&)) {
   for (size_t round = 0; round < matrices.rounds.size(); ++round) {
@@ -183,7 +183,7 @@ std::string FirstFlaw(const Matrices& matrices, const Topology& topology,
   return "";
 }
 
-// What the matrices are, or why they are of no use.
+// Returns which sums of the matrices are 1, or an error that says why the matrices are of no use.
 absl::StatusOr<Stochastic> Check(const std::string& path, const Matrices& matrices,
                                  const Topology& topology) {
   const bool even_rows = matrices.uneven_row.ok();
@@ -197,10 +197,10 @@ absl::StatusOr<Stochastic> Check(const std::string& path, const Matrices& matric
   return even_rows ? Stochastic::kDoubly : Stochastic::kColumns;
 }
 
-// Refuses, by file, line and entry: a topology that never repeats, another size, entries outside
-// [0, 1], weight between nodes that are not neighbours, columns that do not sum to 1, an asymmetric
-// W on an undirected graph where rows do too, and weights so sparse that some node never hears of
-// another. Errors carry Failure::kInput.
+// Loads the weights. Refuses, by file, line and entry: a topology that never repeats, another size,
+// entries outside [0, 1], weights between nodes that are not neighbours, columns that do not sum to
+// 1, an asymmetric W on an undirected graph where rows sum to 1, too, and weights so sparse that
+// some node never hears of another. Errors carry Failure::kInput.
 absl::StatusOr<std::shared_ptr<const Mixing>> LoadMatrixFile(
     const Spec& spec, std::shared_ptr<const Topology> topology) {
   const std::string& name = spec.text;

@@ -12,7 +12,7 @@
 namespace grapevine {
 namespace {
 
-// Seventeen digits give the same number back.
+// Seventeen digits read back as the same number.
 std::string RowText(const Mixing& mixing, Rank rank, Round round) {
   MixingRow row;
   mixing.Row(rank, round, &row);

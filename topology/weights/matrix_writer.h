@@ -10,9 +10,9 @@
 
 namespace grapevine {
 
-// The matrices of a period, one after the other, n lines of n entries each; entries read back as
-// the same numbers. The topology has a period. An error of `sink` stops the writing and is
-// returned.
+// Writes the matrices of a period, one after the other, as n lines of n entries each. Entries read
+// back as the same numbers. The topology must have a period. An error of `sink` stops the writing
+// and is returned.
 absl::Status WriteMatrices(const Mixing& mixing, const TextSink& sink);
 
 }  // namespace grapevine

@@ -35,7 +35,7 @@ class Metropolis final : public Mixing {
       row->in.push_back({neighbour, weight});
       row->self -= weight;
     }
-    // Where all weights are 1/(d + 1) rounding must not take from the own share.
+    // Where all weights are 1/(d + 1), rounding must not take from the node's own share.
     if (degree > 0) row->self = std::max(row->self, 1.0 / (1 + degree));
   }
 
@@ -70,7 +70,7 @@ absl::StatusOr<std::shared_ptr<const Mixing>> MakeMetropolis(
   return std::make_shared<Metropolis>("metropolis", std::move(topology));
 }
 
-// The same weights under the name "uniform"; refuses a graph in which two
+// Makes Metropolis-Hastings weights under the name "uniform". Refuses a graph in which two
 // neighbours differ in degree.
 absl::StatusOr<std::shared_ptr<const Mixing>> MakeUniform(
     const Spec& spec, std::shared_ptr<const Topology> topology) {

@@ -1,5 +1,5 @@
-// out-degree: P_ij = 1/(1 + the out-degree of j). Every node gives equal shares to those that it
-// sends to and to itself, whatever the graph: columns sum to 1, rows need not (stochastic
+// out-degree: P_ij = 1/(1 + the out-degree of j). Every node gives equal shares to itself and to
+// the nodes that it sends to, whatever the graph. Columns sum to 1, rows need not (stochastic
 // gradient push, Assran et al. 2019, arXiv:1811.10792, section 2).
 //
 // Thread-safety: immutable.

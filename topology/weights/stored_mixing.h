@@ -12,11 +12,12 @@
 
 namespace grapevine {
 
-// The rows of one round by rank: exactly the in-neighbours of the topology in that round, and sums
-// as `stochastic` says; on an undirected graph that is symmetric if doubly stochastic.
+// The rows of one round, by rank. Each row must have exactly the in-neighbours of the topology in
+// that round, and the sums that `stochastic` says. On an undirected graph, a doubly stochastic
+// matrix must be symmetric.
 using MixingRows = std::vector<MixingRow>;
 
-// Of each round of the topology's period.
+// Makes weights from the rows of each round of the topology's period.
 std::shared_ptr<const Mixing> MakeStoredMixing(std::string name,
                                                std::shared_ptr<const Topology> topology,
                                                std::vector<MixingRows> rounds,

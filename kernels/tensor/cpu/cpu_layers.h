@@ -1,6 +1,7 @@
-// The CPU's layers: by oneDNN (onednn_layers.cc), and passes of our own (passes.h, pass_layers.cc).
+// The CPU's layers: some by oneDNN (onednn_layers.cc), some by passes of our own (passes.h,
+// pass_layers.cc).
 //
-// Internal to kernels/tensor/; made by cpu_tensor_device.h.
+// Internal to kernels/tensor/; the device of cpu_tensor_device.h makes the layers.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CPU_CPU_LAYERS_H_
 #define GRAPEVINE_KERNELS_TENSOR_CPU_CPU_LAYERS_H_
 
@@ -11,7 +12,7 @@
 
 namespace grapevine {
 
-// By oneDNN.
+// Make layers that run oneDNN's primitives.
 absl::StatusOr<std::unique_ptr<Layer>> MakeConvolutionLayer(const Convolution& operation,
                                                             const LayerRequest& request);
 absl::StatusOr<std::unique_ptr<Layer>> MakeInnerProductLayer(const InnerProduct& operation,
@@ -19,14 +20,15 @@ absl::StatusOr<std::unique_ptr<Layer>> MakeInnerProductLayer(const InnerProduct&
 absl::StatusOr<std::unique_ptr<Layer>> MakePoolingLayer(const Pooling& operation,
                                                         const LayerRequest& request);
 
-// Passes of our own, for any layout.
+// Make layers that run passes of our own, for any layout.
 absl::StatusOr<std::unique_ptr<Layer>> MakeReluLayer(const LayerRequest& request);
 absl::StatusOr<std::unique_ptr<Layer>> MakeAddLayer(const Add& operation,
                                                     const LayerRequest& request);
 absl::StatusOr<std::unique_ptr<Layer>> MakeSubsampleLayer(const Subsample& operation,
                                                           const LayerRequest& request);
 
-// With its neighbours fused. Inputs: x, and the shortcut where there is one.
+// Makes a layer of batch normalization, fused with the addition of a shortcut and the ReLU. Its
+// inputs are x and, if it has one, the shortcut.
 absl::StatusOr<std::unique_ptr<Layer>> MakeBatchNormLayer(const BatchNormalization& operation,
                                                           const LayerRequest& request);
 

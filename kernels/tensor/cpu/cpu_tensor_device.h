@@ -1,7 +1,7 @@
-// The CPU's tensor operations: oneDNN where it is fast, passes of our own where
-// fusing pays (batch normalization, element-wise operations).
+// The CPU's tensor operations: oneDNN where it is fast, passes of our own where fusing pays (batch
+// normalization, element-wise operations).
 //
-// Thread-compatible. Callers of it and of its layers are inside a TensorThread
+// Thread-compatible. The device and its layers must be called inside a TensorThread
 // (tensor_thread.h).
 #ifndef GRAPEVINE_KERNELS_TENSOR_CPU_CPU_TENSOR_DEVICE_H_
 #define GRAPEVINE_KERNELS_TENSOR_CPU_CPU_TENSOR_DEVICE_H_
@@ -25,7 +25,7 @@ class CpuTensorDevice : public TensorDevice {
   absl::StatusOr<BatchResult> Finish() override;
 
  private:
-  std::span<const int32_t> labels_;  // the batch's own
+  std::span<const int32_t> labels_;  // refers to the labels of the HostBatch
   BatchResult result_;
 };
 

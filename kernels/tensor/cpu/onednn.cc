@@ -36,7 +36,7 @@ dnnl::engine& OneDnnEngine() {
 }
 
 dnnl::stream& OneDnnStream() {
-  // A CPU stream has no state of its own, but one per thread needs no proof.
+  // A CPU stream has no state of its own, but with one per thread this need not be relied on.
   thread_local dnnl::stream stream(OneDnnEngine());
   return stream;
 }
@@ -84,7 +84,7 @@ void BoundPrimitive::AddArgument(int argument, const memory::desc& descriptor) {
 void BoundPrimitive::Bind(int argument, const void* data) {
   for (size_t i = 0; i < arguments_.size(); ++i) {
     if (arguments_[i].arg != argument) continue;
-    // Setting a handle zeroes the padding of a blocked tensor: only when new.
+    // Setting a handle zeroes the padding of a blocked tensor, so it is set only if it is new.
     if (memories_[i].get_data_handle() != data) {
       memories_[i].set_data_handle(const_cast<void*>(data));
     }

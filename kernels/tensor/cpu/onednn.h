@@ -1,8 +1,8 @@
-// oneDNN for our layers: descriptors, conversions between layouts, and
-// primitives whose arguments are bound once.
+// oneDNN for our layers: descriptors, conversions between layouts, and primitives whose arguments
+// are bound once.
 //
-// Internal to kernels/tensor/: the only header that includes dnnl.hpp.
-// Thread-compatible. Primitives run on the calling thread (tensor_thread.h).
+// Internal to kernels/tensor/: the only header that includes dnnl.hpp. Thread-compatible.
+// Primitives run on the calling thread (tensor_thread.h).
 #ifndef GRAPEVINE_KERNELS_TENSOR_CPU_ONEDNN_H_
 #define GRAPEVINE_KERNELS_TENSOR_CPU_ONEDNN_H_
 
@@ -22,22 +22,24 @@
 
 namespace grapevine {
 
-// The CPU engine and an in-order stream. Never destroyed: oneDNN's own globals
-// may be gone by then.
+// Return the CPU engine and the calling thread's in-order stream. The engine is never destroyed:
+// oneDNN's own globals may be gone when the process ends.
 dnnl::engine& OneDnnEngine();
 dnnl::stream& OneDnnStream();
 
 dnnl::memory::desc Descriptor(const TensorFormat& format);
 dnnl::memory::desc Descriptor(const TensorShape& shape, dnnl::memory::format_tag tag);
-// The layout that the primitive prefers.
+// Returns a descriptor that leaves the choice of the layout to the primitive.
 dnnl::memory::desc AnyDescriptor(const TensorShape& shape);
-// Weights (out, in, kh, kw) and vectors as they are in the replica.
+// Describes a vector of the replica.
 dnnl::memory::desc VectorDescriptor(int64_t size);
-// Empty if none of our layouts can express it.
+// Returns the format of a tensor that `descriptor` describes; nullopt if none of our layouts can
+// express it.
 std::optional<TensorFormat> FormatOf(const dnnl::memory::desc& descriptor,
                                      const TensorShape& shape);
 
-// Memory of the caller's for temporaries: scratchpads are planned, not hidden.
+// Returns attributes with which a primitive takes its scratchpad from the caller: scratchpads are
+// planned, not hidden.
 dnnl::primitive_attr CallerScratchpad();
 void AppendRelu(dnnl::primitive_attr* attributes);
 
@@ -57,17 +59,17 @@ class BoundPrimitive {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// Converts a tensor from one layout to another; free where they agree.
+// Converts a tensor from one layout to another. Does nothing if the layouts agree.
 class Conversion {
  public:
   Conversion() = default;
   Conversion(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
   bool needed() const { return needed_; }
-  // Bytes of the copy in either direction; 0 where none is needed.
+  // Return the bytes of a copy in either layout; 0 if no conversion is needed.
   int64_t from_bytes() const { return needed_ ? static_cast<int64_t>(from_.get_size()) : 0; }
   int64_t to_bytes() const { return needed_ ? static_cast<int64_t>(to_.get_size()) : 0; }
-  // `from` as it is, or its converted copy in `to`.
+  // Returns `from` if no conversion is needed; otherwise converts it into `to` and returns `to`.
   const void* Run(const void* from, void* to);
 
  private:
@@ -77,7 +79,7 @@ class Conversion {
   BoundPrimitive reorder_;
 };
 
-// Runs `make`, turning oneDNN's exceptions into a Status that names `what`.
+// Runs `make` and turns oneDNN's exceptions into a Status that names `what`.
 absl::StatusOr<std::unique_ptr<Layer>> CatchOneDnn(
     std::string_view what, const std::function<std::unique_ptr<Layer>()>& make);
 

@@ -31,7 +31,7 @@ struct LinearPrimitives {
   std::optional<BackwardData> backward_data;
 };
 
-// The formats of the same tensors outside the layer.
+// The formats of a linear map's tensors outside the layer.
 struct LinearFormats {
   dnnl::memory::desc input;
   dnnl::memory::desc weights;  // as in the replica
@@ -46,8 +46,8 @@ struct LinearWeights {
   bool relu = false;
 };
 
-// What convolution and inner product are: a linear map with weights, a bias and optionally a ReLU,
-// computed by three oneDNN primitives.
+// A linear map with weights, a bias and optionally a ReLU, computed by three oneDNN primitives:
+// a convolution or an inner product.
 class WeightedLayer : public Layer {
  public:
   WeightedLayer(const LinearPrimitives& p, const LinearFormats& formats,
@@ -189,7 +189,7 @@ class WeightedLayer : public Layer {
   BoundPrimitive forward_;
   Conversion source_;
   Conversion forward_weights_;
-  int64_t source_copy_ = 0;  // the offset of each copy in its region
+  int64_t source_copy_ = 0;  // the offsets of the copies in their regions
   int64_t weights_copy_ = 0;
   int64_t forward_scratchpad_ = 0;
 
@@ -248,7 +248,8 @@ class ConvolutionPrimitives {
     return operation_.bias == kNoOffset ? memory::desc() : VectorDescriptor(operation_.outputs);
   }
 
-  // oneDNN's own choice of layouts, unless it is one that we have no name for.
+  // Leaves the choice of layouts to oneDNN; if it chooses one that FormatOf does not know, asks for
+  // an nhwc output.
   dnnl::convolution_forward::primitive_desc HintOfKnownLayout() const {
     const auto hint = Hint(AnyDescriptor(output_));
     if (FormatOf(hint.dst_desc(), output_).has_value()) return hint;
@@ -294,8 +295,7 @@ class ConvolutionPrimitives {
   memory::dims padding_;
 };
 
-// Whether the input's memory is one row of numbers per image in the order of
-// the weights.
+// Returns whether the input's memory is one row of numbers per image, in the order of the weights.
 bool IsRows(const TensorFormat& input) {
   if (input.layout == Layout::kNchw) return true;
   if (input.layout == Layout::kNhwc && input.shape.c == 1) return true;
@@ -306,9 +306,9 @@ memory::desc Matrix(int64_t rows, int64_t columns) {
   return memory::desc({rows, columns}, memory::data_type::f32, memory::format_tag::ab);
 }
 
-// Makes the three primitives of one inner product. Weights stay as they lie in
-// the replica: at training's batch sizes oneDNN's blocked kernels gain less than
-// bringing weights and gradients into their layout and back costs.
+// Makes the three primitives of one inner product. Weights keep their layout in the replica: at the
+// batch sizes of training, oneDNN's blocked kernels gain less than it costs to convert weights and
+// gradients to their layout and back.
 class InnerProductPrimitives {
  public:
   InnerProductPrimitives(const InnerProduct& operation, const LayerRequest& request)

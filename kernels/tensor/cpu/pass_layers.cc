@@ -34,7 +34,7 @@ class ReluLayer : public Layer {
   FloatTensors tensors_;
 };
 
-// The second summand is brought into the layout of the first.
+// Converts the second summand into the layout of the first.
 class AddLayer : public Layer {
  public:
   AddLayer(const Add& operation, const LayerRequest& request)
@@ -71,7 +71,7 @@ class AddLayer : public Layer {
   FloatTensors tensors_;
 };
 
-// Rows of contiguous channels: what a pixel's copy moves at once.
+// Copies the surviving pixels, each as rows of contiguous channels.
 class SubsampleLayer : public Layer {
  public:
   SubsampleLayer(const Subsample& operation, const LayerRequest& request)
@@ -103,10 +103,10 @@ class SubsampleLayer : public Layer {
   }
 
  private:
-  // How a layout orders a sample: blocks, then pixels, then channels.
+  // The order of a sample in memory: blocks, then pixels, then channels.
   struct Order {
     int64_t blocks;
-    int64_t channels;  // contiguous at a pixel
+    int64_t channels;  // contiguous channels at a pixel
   };
   static Order OrderOf(const TensorFormat& format) {
     if (format.layout == Layout::kNhwc) return {1, format.shape.c};
@@ -142,7 +142,7 @@ class SubsampleLayer : public Layer {
   FloatTensors tensors_;
 };
 
-// The format that the passes work in: the input's own where it has blocks.
+// Returns the format in which the passes work: the input's format if it has blocks.
 TensorFormat WorkingFormat(const TensorFormat& input) {
   if (BlocksOf(input).has_value()) return input;
   return {input.shape, Layout::kNchw16c};
@@ -175,8 +175,8 @@ class BatchNormLayer : public Layer {
   int64_t scratch_bytes() const override { return scratch_.bytes(); }
   bool backward_reads_inputs() const override { return true; }
   bool backward_reads_output() const override { return operation_.relu; }
-  // The shortcut's gradient is the output's past the ReLU; without a shortcut
-  // the input's gradient takes its place.
+  // The shortcut's gradient is that of the ReLU's input, and is written in place. Without a
+  // shortcut, the input's gradient takes its place.
   bool shares_gradient(int input) const override {
     return input == (has_shortcut_ ? 1 : 0) && !from_blocks_[input].needed();
   }
@@ -200,7 +200,7 @@ class BatchNormLayer : public Layer {
   }
 
   void Backward(const float* replica, float* gradient) override {
-    // The passes take two gradients; the first ones of more are summed before.
+    // The passes take two gradients. If there are more, all but the last are summed first.
     auto gradients = std::span<float* const>(tensors_.output_gradients);
     float* g = gradients[0];
     const float* second = gradients.size() > 1 ? gradients.back() : nullptr;
@@ -220,12 +220,12 @@ class BatchNormLayer : public Layer {
   }
 
  private:
-  // Converts the input where its layout has no blocks.
+  // Returns the input, converted if its layout has no blocks.
   const float* Input(int i) {
     return static_cast<const float*>(
         to_blocks_[i].Run(tensors_.inputs[i], At(tensors_.kept, copy_[i])));
   }
-  // What Input returned, without doing it again.
+  // Returns the address that Input returned, without converting again.
   const float* ForwardInput(int i) const {
     if (!to_blocks_[i].needed()) return tensors_.inputs[i];
     return reinterpret_cast<const float*>(At(tensors_.kept, copy_[i]));
@@ -237,7 +237,7 @@ class BatchNormLayer : public Layer {
     const double count = static_cast<double>(blocks_.count());
     for (int64_t c = 0; c < channels_; ++c) {
       gradient[operation_.running_mean + c] = mean_[c];
-      // One value has no unbiased variance; PyTorch refuses it, we take the biased one.
+      // A single value has no unbiased variance. PyTorch refuses it; we take the biased variance.
       gradient[operation_.running_variance + c] =
           static_cast<float>(deviation[c] / (count > 1 ? count - 1 : 1));
       SetInverseDeviation(c, deviation[c] / count);
@@ -264,8 +264,8 @@ class BatchNormLayer : public Layer {
     for (int64_t c = channels_; c < blocks_.lanes(); ++c) scale_[c] = shift_[c] = mean_[c] = 0;
   }
 
-  // From the sums (in shift_ and offset_) to the weights' gradients and the
-  // coefficients of dx = scale * g + shift * (x - mean) + offset.
+  // Computes the gradients of weight and bias, and the coefficients of
+  // dx = scale * g + shift * (x - mean) + offset, from the sums in shift_ and offset_.
   void Coefficients(const float* replica, float* gradient) {
     const float count = static_cast<float>(blocks_.count());
     for (int64_t c = 0; c < channels_; ++c) {
@@ -307,12 +307,12 @@ class BatchNormLayer : public Layer {
   const bool has_shortcut_;
   RegionPlan kept_;
   RegionPlan scratch_;
-  std::vector<Conversion> to_blocks_;    // one per input
-  std::vector<Conversion> from_blocks_;  // of its gradient
+  std::vector<Conversion> to_blocks_;    // conversions of the inputs
+  std::vector<Conversion> from_blocks_;  // conversions of the inputs' gradients
   std::vector<int64_t> copy_;
   int64_t gradient_copy_ = 0;
   FloatTensors tensors_;
-  // One value per lane. Backward reuses shift_ and offset_ for its sums.
+  // These hold one value per lane. Backward reuses shift_ and offset_ for its sums.
   std::vector<float> mean_;
   std::vector<float> inverse_deviation_;
   std::vector<float> scale_;

@@ -34,8 +34,8 @@ struct AddKernel {
   }
 };
 
-// One block of channels at one position. Vectors of the compiler rather than
-// loops over floats, because accumulators must stay in registers.
+// One block of channels at one position. It is a vector of the compiler rather than an array that
+// loops run over, because accumulators must stay in registers.
 typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
 
 GRAPEVINE_INLINE Lanes Load(const float* p) {
@@ -47,7 +47,7 @@ GRAPEVINE_INLINE void Store(float* p, const Lanes& lanes) { std::memcpy(p, &lane
 
 // Positions in one piece: 16 KiB of a tensor.
 constexpr int64_t kPiece = 256;
-// Sums that run side by side, to hide the latency of an addition.
+// The number of sums that run side by side, to hide the latency of an addition.
 constexpr int64_t kParallel = 4;
 
 // Calls body(offset, positions) for every piece of block `b`.
@@ -61,7 +61,7 @@ GRAPEVINE_INLINE void ForEachPiece(const ChannelBlocks& blocks, int64_t b, const
   }
 }
 
-// sum <- the sum of term(offset) over a piece.
+// sum <- the sum over a piece; term(offset, &sum) adds the term at `offset`.
 template <typename Term>
 GRAPEVINE_INLINE void SumPiece(int64_t offset, int64_t positions, int64_t stride, const Term& term,
                                Lanes* sum) {
@@ -133,7 +133,7 @@ struct NormalizeKernel {
               const int64_t at = offset + p * stride;
               Lanes y = Load(pass.x + at) * scale + shift;
               if constexpr (kShortcut) y += Load(pass.shortcut + at);
-              if constexpr (kRelu) y = y < 0 ? Lanes{} : y;  // a NaN stays one
+              if constexpr (kRelu) y = y < 0 ? Lanes{} : y;  // keeps a NaN
               Store(pass.y + at, y);
             }
           });

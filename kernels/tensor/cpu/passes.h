@@ -1,5 +1,5 @@
-// The passes of our own over tensors: element-wise ones in any format, padding included, and
-// those of batch normalization in blocks of 16 channels.
+// Our own passes over tensors: element-wise passes in any format, padding included, and the passes
+// of batch normalization in blocks of 16 channels.
 //
 // Each pass walks memory once and fuses adjacent operations: ReLU, the addition of a shortcut,
 // the sum of two gradients. Sums run in fp32 over pieces that fit the L1 cache and in double
@@ -19,11 +19,11 @@
 
 namespace grapevine {
 
-// sum <- sum + terms, in their order.
+// sum <- sum + the terms, added in the listed order.
 void SumInto(float* sum, std::span<float* const> terms, int64_t size,
              InstructionSet set = BestInstructionSet());
 
-// gradient <- 0 where y <= 0: ReLU's gradient, given its output.
+// gradient <- 0 where y <= 0: the gradient of a ReLU, given its output y.
 void MaskByOutput(const float* y, float* gradient, int64_t size,
                   InstructionSet set = BestInstructionSet());
 
@@ -36,8 +36,8 @@ void AddInto(const float* a, const float* b, bool relu, float* y, int64_t size,
 
 inline constexpr int64_t kLanes = 16;  // channels of a block
 
-// Where a tensor's blocks of 16 channels lie, strides in elements: nChw16c, or
-// nhwc with a multiple of 16 channels.
+// The places of a tensor's blocks of 16 channels, in nChw16c, or in nhwc with a multiple of 16
+// channels. Strides are in elements.
 struct ChannelBlocks {
   int64_t samples = 0;
   int64_t blocks = 0;
@@ -50,14 +50,14 @@ struct ChannelBlocks {
   int64_t count() const { return samples * positions; }  // values per channel
 };
 
-// Empty if `format` has no such blocks.
+// Returns the blocks of 16 channels of a tensor; nullopt if `format` has none.
 std::optional<ChannelBlocks> BlocksOf(const TensorFormat& format);
 
-// Mean and sum of squared deviations of each lane (Chan, Golub and LeVeque 1979).
+// Computes the mean and the sum of squared deviations of each lane (Chan, Golub and LeVeque 1979).
 void ChannelMoments(const ChannelBlocks& blocks, const float* x, float* mean, float* deviation,
                     InstructionSet set = BestInstructionSet());
 
-// y = x * scale + shift, + shortcut if there is one, then ReLU if requested.
+// y = x * scale + shift, + shortcut unless it is null, then ReLU if requested.
 struct NormalizePass {
   const float* x = nullptr;
   const float* scale = nullptr;
@@ -69,19 +69,19 @@ struct NormalizePass {
 void Normalize(const ChannelBlocks& blocks, const NormalizePass& pass,
                InstructionSet set = BestInstructionSet());
 
-// g is the gradient past the ReLU: dy (+ dy2), zero where y <= 0.
+// g, the gradient of the ReLU's input, is dy (+ dy2), and zero where y <= 0.
 struct GradientPass {
   const float* x = nullptr;
-  const float* y = nullptr;  // null: no ReLU
+  const float* y = nullptr;  // null without a ReLU
   float* dy = nullptr;
-  const float* dy2 = nullptr;  // null: one consumer
+  const float* dy2 = nullptr;  // null with a single consumer
   const float* mean = nullptr;
 };
-// sum_g = sum g and dot = sum g * (x - mean) of each lane. Writes g into dy.
+// Computes sum_g = sum g and dot = sum g * (x - mean) of each lane. Writes g into dy.
 void GradientSums(const ChannelBlocks& blocks, const GradientPass& pass, float* sum_g, float* dot,
                   InstructionSet set = BestInstructionSet());
 
-// dx = a * g + b * (x - mean) + c, which may lie where g does.
+// dx = a * g + b * (x - mean) + c. dx may be g.
 struct InputGradientPass {
   const float* x = nullptr;
   const float* g = nullptr;

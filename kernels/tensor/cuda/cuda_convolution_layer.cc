@@ -15,7 +15,7 @@ namespace {
 
 using Pass = CudnnGraph::Pass;
 
-// A plan, bound to what it ran on before: the replicas of a few nodes take turns.
+// A plan that keeps its last few bindings, since the replicas of a few nodes take turns.
 class RepeatedPlan {
  public:
   explicit RepeatedPlan(CudnnPlan plan) : plan_(std::move(plan)) {}

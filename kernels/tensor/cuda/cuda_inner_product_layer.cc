@@ -23,12 +23,12 @@
 namespace grapevine {
 namespace {
 
-// Column-major, as in cuBLASLt: a row-major (r, c) matrix is a (c, r) one here.
+// A column-major matrix, as in cuBLASLt: a row-major (r, c) matrix becomes a (c, r) matrix here.
 struct BlasMatrix {
   ElementType type = ElementType::kFloat32;
   int64_t rows = 0;
   int64_t columns = 0;
-  bool transposed = false;  // in the product
+  bool transposed = false;  // whether the product transposes the matrix
 
   int64_t bytes() const { return rows * columns * BytesOf(type); }
 };
@@ -39,14 +39,14 @@ struct BlasProduct {
   BlasMatrix b;
   BlasMatrix d;  // = op(a) op(b)
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  ElementType bias = ElementType::kFloat32;  // or of its gradient, where the epilogue has one
-  int64_t bias_size = 0;                     // 0: none
+  ElementType bias = ElementType::kFloat32;  // type of the epilogue's bias, or bias gradient
+  int64_t bias_size = 0;                     // 0 if the epilogue has no bias
 };
 
 // A matrix product by cuBLASLt, with its epilogue. Thread-compatible.
 class BlasMatmul {
  public:
-  // The fastest of cuBLASLt's proposals, by measurement. Unimplemented if it has none.
+  // Makes the fastest of cuBLASLt's proposals, by measurement. Unimplemented if it has none.
   static absl::StatusOr<BlasMatmul> Make(CudaTensorContext& context, const BlasProduct& product);
 
   int64_t workspace_bytes() const { return workspace_bytes_; }
@@ -55,8 +55,8 @@ class BlasMatmul {
     const void* a = nullptr;
     const void* b = nullptr;
     void* d = nullptr;
-    const void* bias = nullptr;  // written where the epilogue has its gradient
-    void* workspace = nullptr;   // aligned to kCudaAlignment, the rest to kProductAlignment
+    const void* bias = nullptr;  // written if the epilogue computes the bias's gradient
+    void* workspace = nullptr;   // aligned to kCudaAlignment, the others to kProductAlignment
   };
   // Queues the product.
   absl::Status Run(const Arguments& arguments) const;
@@ -95,7 +95,7 @@ absl::Status BlasStatus(cublasStatus_t status, const std::string& what) {
                                          Blas().get_status_string(status)));
 }
 
-// Any address: heuristics read the alignment from it.
+// Returns an arbitrary address with kProductAlignment; the heuristics read the alignment from it.
 void* AlignedAddress() { return reinterpret_cast<void*>(kProductAlignment); }
 
 std::string Text(const BlasMatrix& matrix) {
@@ -142,7 +142,7 @@ struct BlasMatmul::Descriptors {
       Prefer(matrix, alignment);
     }
     if (options.deterministic) {
-      // Not in place: whoever comes first adds first.
+      // Reductions in place are excluded: they add in the order in which blocks arrive.
       const uint32_t schemes =
           CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
       Prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
@@ -193,7 +193,7 @@ absl::StatusOr<BlasMatmul> BlasMatmul::Make(CudaTensorContext& context,
       product.name));
   found.resize(count);
   std::erase_if(found, [](const cublasLtMatmulHeuristicResult_t& result) {
-    return result.state != CUBLAS_STATUS_SUCCESS;  // its other fields say nothing
+    return result.state != CUBLAS_STATUS_SUCCESS;  // the other fields are then not valid
   });
   if (found.empty()) {
     return absl::UnimplementedError(absl::StrCat(product.name, ": cuBLASLt has no algorithm"));
@@ -238,8 +238,8 @@ absl::Status BlasMatmul::RunWith(const cublasLtMatmulAlgo_t& algorithm,
       d.product.name);
 }
 
-// With x (n, k), w (o, k) and y (n, o) as they lie, row by row, cuBLASLt sees their
-// transposes: y^T = w x^T, dx^T = w^T dy^T, dw^T = x^T dy.
+// An inner product. x (n, k), w (o, k) and y (n, o) lie in memory row by row, so that cuBLASLt sees
+// their transposes: y^T = w x^T, dx^T = w^T dy^T, dw^T = x^T dy.
 class InnerProductLayer : public Layer {
  public:
   InnerProductLayer(CudaTensorContext& context, const InnerProduct& operation,
@@ -334,7 +334,7 @@ class InnerProductLayer : public Layer {
                         std::string(pass));
   }
 
-  // The product with the epilogue; where there is no algorithm for that, alone.
+  // Makes the product with the epilogue or, if cuBLASLt has no algorithm for it, without.
   absl::Status Take(BlasProduct product, cublasLtEpilogue_t epilogue,
                     std::optional<BlasMatmul>* taken, bool* fused) {
     const std::string name = product.name;
@@ -354,7 +354,7 @@ class InnerProductLayer : public Layer {
   }
 
   absl::Status PlanForward() {
-    // cuBLASLt's ReLU may drop a NaN: ours runs behind it.
+    // cuBLASLt's ReLU may drop a NaN. Our own ReLU runs after the product.
     const cublasLtEpilogue_t epilogue =
         has_bias() ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
     BlasMatrix weights = Weights();

@@ -1,7 +1,7 @@
-// The layers of a GPU, which outlives them: convolution by cuDNN, inner product by cuBLASLt, and
-// passes of our own for the rest.
+// The layers of a GPU: convolution by cuDNN, inner product by cuBLASLt, and passes of our own for
+// the rest. The context must outlive the layers.
 //
-// Internal to kernels/tensor/cuda/; made by cuda_tensor_device.h.
+// Internal to kernels/tensor/cuda/; the device of cuda_tensor_device.h makes the layers.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_LAYERS_H_
 #define GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_LAYERS_H_
 
@@ -13,19 +13,21 @@
 
 namespace grapevine {
 
-// By cuDNN, with bias and ReLU in the same graph if it has an engine for that, else by a pass
-// after it.
+// Makes a convolution by cuDNN. Bias and ReLU are in the same graph if cuDNN has an engine for it,
+// and otherwise in a pass of our own after the convolution.
 absl::StatusOr<std::unique_ptr<Layer>> MakeCudaConvolutionLayer(CudaTensorContext& context,
                                                                 const Convolution& operation,
                                                                 const LayerRequest& request);
 
-// By cuBLASLt, with bias, ReLU and (backward) the bias's gradient in its epilogue if it has an
-// algorithm for that, else by a pass of our own.
+// Makes an inner product by cuBLASLt. The bias and (backward) its gradient are in the product's
+// epilogue if cuBLASLt has an algorithm for it, and otherwise in a pass of our own. The ReLU is
+// always in a pass of our own.
 absl::StatusOr<std::unique_ptr<Layer>> MakeCudaInnerProductLayer(CudaTensorContext& context,
                                                                  const InnerProduct& operation,
                                                                  const LayerRequest& request);
 
-// Passes of our own. InvalidArgument: a window of more than 65536 positions.
+// Make layers that run passes of our own. A pooling window of more than 65536 positions is
+// InvalidArgument.
 absl::StatusOr<std::unique_ptr<Layer>> MakeCudaPoolingLayer(CudaTensorContext& context,
                                                             const Pooling& operation,
                                                             const LayerRequest& request);
@@ -36,7 +38,8 @@ std::unique_ptr<Layer> MakeCudaSubsampleLayer(CudaTensorContext& context,
                                               const Subsample& operation,
                                               const LayerRequest& request);
 
-// With its neighbours fused. Inputs: x, and the shortcut where there is one.
+// Makes a layer of batch normalization, fused with the addition of a shortcut and the ReLU. Its
+// inputs are x and, if it has one, the shortcut.
 std::unique_ptr<Layer> MakeCudaBatchNormLayer(CudaTensorContext& context,
                                               const BatchNormalization& operation,
                                               const LayerRequest& request);

@@ -163,8 +163,8 @@ class BatchNormLayer : public Layer {
   int64_t scratch_bytes() const override { return scratch_.bytes(); }
   bool backward_reads_inputs() const override { return true; }
   bool backward_reads_output() const override { return operation_.relu; }
-  // The shortcut's gradient is the output's past the ReLU; without a shortcut
-  // the input's gradient takes its place.
+  // The shortcut's gradient is that of the ReLU's input, and is written in place. Without a
+  // shortcut, the input's gradient takes its place.
   bool shares_gradient(int input) const override { return input == (has_shortcut_ ? 1 : 0); }
 
   void Bind(const LayerTensors& tensors) override { tensors_ = tensors; }
@@ -197,7 +197,7 @@ class BatchNormLayer : public Layer {
 
   void Backward(const float* replica, float* gradient) override {
     const cudaStream_t stream = context_.stream();
-    // The pass takes two gradients; the first ones of more are summed before.
+    // The pass takes two gradients. If there are more, all but the last are summed first.
     const std::vector<void*>& gradients = tensors_.output_gradients;
     const bool several = gradients.size() > 1;
     void* const g = SumGradients(context_, tensors_, gradients.size() - (several ? 1 : 0), output_);

@@ -11,22 +11,22 @@
 namespace grapevine {
 namespace {
 
-constexpr int kAmpere = 80;  // the first with bf16
+constexpr int kAmpere = 80;  // the first generation with bf16
 constexpr int kMeasuredRuns = 3;
 
 int64_t Rounded(int64_t bytes) {
   return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
 }
 
-// Memory of the calling thread's GPU. It is freed at once, not kept for the next one: plans want
-// many sizes, once each.
+// Allocates memory of the calling thread's GPU. It is freed at once, not cached: plans want many
+// sizes, once each.
 absl::StatusOr<std::shared_ptr<void>> MemoryToMeasure(int64_t bytes, const std::string& key) {
   void* memory = nullptr;
   absl::Status status =
       CudaStatus(cudaMalloc(&memory, static_cast<size_t>(bytes)),
                  absl::StrCat("cudaMalloc of ", bytes, " bytes to measure ", key));
   if (!status.ok()) {
-    cudaGetLastError();  // not to be found by the next launch
+    cudaGetLastError();  // clears the error, so that the next launch does not find it
     return status;
   }
   return std::shared_ptr<void>(memory, [](void* held) { cudaFree(held); });
@@ -90,8 +90,8 @@ absl::StatusOr<FastestPlan> CudaTensorContext::ChooseFastest(const Candidates& c
   if (candidates.workspace_bytes.empty()) {
     return absl::InternalError(absl::StrCat(candidates.key, ": no plan"));
   }
-  // Made when a candidate is measured that needs more: what is remembered needs none, and
-  // where memory is short, a candidate with a small workspace still has its chance.
+  // The memory is allocated when a candidate is measured that needs more: a cached choice needs
+  // none, and if memory is short, a candidate with a small workspace still has its chance.
   std::shared_ptr<void> memory;
   int64_t allocated = 0;
   std::vector<void*> arguments;
@@ -101,10 +101,10 @@ absl::StatusOr<FastestPlan> CudaTensorContext::ChooseFastest(const Candidates& c
     int64_t total = 0;
     for (int64_t size : bytes) total += Rounded(size);
     if (memory != nullptr && total <= allocated) return absl::OkStatus();
-    memory = nullptr;  // before the new one
+    memory = nullptr;  // freed before the new memory is allocated
     arguments.clear();
     absl::StatusOr<std::shared_ptr<void>> made = MemoryToMeasure(total, candidates.key);
-    // The device may have some that it keeps.
+    // The device may have memory in its cache.
     if (absl::IsResourceExhausted(made.status())) {
       made = memory_.Allocate(total, absl::StrCat("measuring ", candidates.key));
     }
@@ -127,8 +127,8 @@ absl::StatusOr<FastestPlan> CudaTensorContext::ChooseFastest(const Candidates& c
         RETURN_IF_ERROR(allocate(candidates.workspace_bytes[index]));
         return Seconds([&] { return candidates.run(index, arguments); });
       });
-  cudaGetLastError();  // what the libraries tried is not to be found by the next launch
-  // Still in use; to free it would be to wait on.
+  cudaGetLastError();  // clears the libraries' errors, so that the next launch does not find them
+  // The memory is still in use. Freeing it would wait on, so that it is leaked.
   if (absl::IsDeadlineExceeded(fastest.status())) new std::shared_ptr<void>(std::move(memory));
   return fastest;
 }
@@ -176,11 +176,11 @@ std::string CudaTensorContext::Conditions() const {
 }
 
 absl::StatusOr<double> CudaTensorContext::Seconds(const std::function<absl::Status()>& run) {
-  absl::Status status = run();  // loads what it needs
+  absl::Status status = run();  // the first run loads code, and is not measured
   const CudaEvent begin(stream_, /*timed=*/true);
   for (int i = 0; i < kMeasuredRuns && status.ok(); ++i) status = run();
   CudaEvent end(stream_, /*timed=*/true);
-  // After an error too: what was queued uses memory that is freed next.
+  // Waits after an error too: the queued work uses memory that is freed next.
   RETURN_IF_ERROR(end.Wait(options_.timeout));
   RETURN_IF_ERROR(status);
   return std::chrono::duration<double>(end.Since(begin)).count() / kMeasuredRuns;
@@ -188,7 +188,7 @@ absl::StatusOr<double> CudaTensorContext::Seconds(const std::function<absl::Stat
 
 namespace {
 
-// Whether a parameter can be used where it lies in the replica, at whatever offset that is.
+// Returns whether a parameter can be used at its place in the replica, `memory`.
 bool Fits(const TensorShape& shape, ElementType type, const float* memory) {
   const bool same_order = shape.c == 1 || shape.area() == 1;
   return type == ElementType::kFloat32 && same_order &&

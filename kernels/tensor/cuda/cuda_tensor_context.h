@@ -1,7 +1,7 @@
-// What the layers of one GPU share: a context with its stream and libraries, the precision, how
-// gradients are unscaled, the first error, and the measuring of plans; and, queued on the context's
-// stream, sums of gradients, what a product's epilogue could not do, and weights in the products'
-// format.
+// The state and the helpers that the layers of one GPU share. The context holds the stream, the
+// libraries, the precision, the unscaling of gradients and the first error, and measures plans.
+// The helpers queue work on its stream: sums of gradients, a bias or a ReLU that a product's
+// epilogue could not do, and copies of weights in the products' format.
 //
 // Thread-compatible: a context belongs to one CudaTensorDevice, which outlives its layers. Internal
 // to kernels/tensor/cuda/.
@@ -35,10 +35,10 @@
 
 namespace grapevine {
 
-// The alignment of every region of device memory that a layer divides; a multiple of what the
-// libraries need (16 and 256 bytes).
+// The alignment, in bytes, of every region of device memory that a layer divides; a multiple of the
+// libraries' needs (16 and 256 bytes).
 inline constexpr int64_t kCudaAlignment = 256;
-// The alignment of every tensor that a product reads or writes.
+// The alignment, in bytes, of every tensor that a product reads or writes.
 inline constexpr int64_t kProductAlignment = 16;
 
 class CudaTensorContext {
@@ -57,20 +57,20 @@ class CudaTensorContext {
   cublasLtHandle_t blas() const { return blas_; }
   const CudaTensorOptions& options() const { return options_; }
 
-  // How layers write the replica's gradient in this step.
+  // The way in which layers write the replica's gradient in this step.
   const LossScaled& loss_scaled() const { return loss_scaled_; }
   void set_loss_scaled(const LossScaled& scaled) { loss_scaled_ = scaled; }
 
-  // Waits for what was queued; its error, or DeadlineExceeded after options().timeout.
+  // Waits for the queued work. Returns its error, or DeadlineExceeded after options().timeout.
   absl::Status Wait() { return CudaEvent(stream_).Wait(options_.timeout); }
 
   // Makes the GPU the calling thread's current one.
   void UseDevice() { Note(cudaSetDevice(options_.device), "cudaSetDevice"); }
 
-  // What engines may do, as part of a plan's key.
+  // Returns the rules for engines, as a part of a plan's key.
   std::string Conditions() const;
 
-  // Keeps the first error of what was queued, for TakeError.
+  // Keep the first error of the queued work, for TakeError.
   void Note(cudaError_t error, std::string_view call) {
     if (error != cudaSuccess) NoteError(error, call);
   }
@@ -80,8 +80,8 @@ class CudaTensorContext {
   bool ok() const { return error_.ok(); }
   absl::Status TakeError();
 
-  // Chooses among plans: `run` queues plan `index` on memory of its own, argument i having
-  // argument_bytes[i] and the last one being the workspace.
+  // The plans among which Fastest chooses. `run` queues plan `index` on memory that is provided for
+  // the measurement: argument i has argument_bytes[i] bytes, and the last one is the workspace.
   struct Candidates {
     std::string key;  // operation, shapes and types
     std::vector<int64_t> workspace_bytes;
@@ -89,10 +89,10 @@ class CudaTensorContext {
     std::function<absl::Status(size_t index, std::span<void* const> arguments)> run;
   };
   absl::StatusOr<size_t> Fastest(const Candidates& candidates);
-  // The fastest plan for a graph. Layers with equal graphs share it.
+  // Returns the fastest plan for a graph. Layers with equal graphs share the plan.
   absl::StatusOr<CudnnPlan> Fastest(CudnnGraph graph);
-  // The measured time of all products chosen so far, each alone; each layer counts, also those
-  // with equal products.
+  // The total time of all products chosen so far, in seconds, each measured alone. Layers with
+  // equal products count once each.
   double product_seconds() const { return product_seconds_; }
 
  private:
@@ -111,17 +111,17 @@ class CudaTensorContext {
   Device& memory_;
   const cudaStream_t stream_;
   CudaTensorOptions options_;
-  std::string device_;  // its name and the libraries' versions
+  std::string device_;  // the GPU's name and the libraries' versions
   cudnnHandle_t cudnn_ = nullptr;
   cublasLtHandle_t blas_ = nullptr;
-  std::map<std::string, KnownPlan> cudnn_plans_;  // by the names of their graphs
+  std::map<std::string, KnownPlan> cudnn_plans_;  // plans by the names of their graphs
   double product_seconds_ = 0;
   LossScaled loss_scaled_;
   absl::Status error_;
 };
 
-// Queues the sum of the first `count` of the output's gradients into the first one, and
-// returns that.
+// Queues the addition of the first `count` gradients of the output into the first one. Returns the
+// address of the sum.
 inline void* SumGradients(CudaTensorContext& context, const LayerTensors& tensors, size_t count,
                           const TensorFormat& format) {
   void* const sum = tensors.output_gradients[0];
@@ -133,7 +133,8 @@ inline void* SumGradients(CudaTensorContext& context, const LayerTensors& tensor
   return sum;
 }
 
-// The same for all of them, then through the ReLU's gradient if there is a ReLU.
+// Queues the addition of all gradients of the output into the first one, and then the gradient of
+// the ReLU if `relu`. Returns the address of the result.
 inline void* GradientPastRelu(CudaTensorContext& context, const LayerTensors& tensors, bool relu,
                               const TensorFormat& format) {
   void* const dy = SumGradients(context, tensors, tensors.output_gradients.size(), format);
@@ -145,7 +146,8 @@ inline void* GradientPastRelu(CudaTensorContext& context, const LayerTensors& te
   return dy;
 }
 
-// Queues what a product's epilogue could not do: y + bias if there is one, then ReLU.
+// Queues the work that a product's epilogue could not do: y <- y + bias unless bias is null, then
+// ReLU if `relu`.
 inline void AddBiasAndRelu(CudaTensorContext& context, const TensorFormat& format, const void* bias,
                            bool relu, void* y) {
   if (bias != nullptr) {
@@ -157,23 +159,24 @@ inline void AddBiasAndRelu(CudaTensorContext& context, const TensorFormat& forma
   }
 }
 
-// Weights or a bias, between the replica and the products of a GPU's layer: copied into another
-// type and order, or used in place when these agree. A value.
+// Weights or a bias on their way between the replica and the products of a GPU's layer. They are
+// copied into another type and order, or used in place if type and order agree. A value.
 struct ProductParameters {
-  std::string name;  // "weights of a convolution": in errors
+  std::string name;  // "weights of a convolution", for errors
   TensorShape shape;
-  int64_t offset = 0;         // in the replica
-  ElementType type;           // as products read them
-  ElementType gradient_type;  // as products write their gradient
+  int64_t offset = 0;         // offset in the replica
+  ElementType type;           // type in which products read the parameters
+  ElementType gradient_type;  // type in which products write the gradient
 
-  // Where products read them: in the replica, or in `packed`.
+  // Returns the address at which products read the parameters: in the replica, or `packed`.
   const void* Memory(const float* replica, void* packed) const;
-  // Copies them there, unless they are used in place; returns the address.
+  // Copies the parameters to `packed`, unless they are used in place. Returns Memory().
   const void* Pack(CudaTensorContext& context, const float* replica, void* packed) const;
 
-  // Where products write their gradient: in the replica's, or in `packed`.
+  // Returns the address at which products write the gradient: in the replica's gradient, or
+  // `packed`.
   void* GradientMemory(const LossScaled& scaled, float* gradient, void* packed) const;
-  // Copies it from there, unless it was written in place.
+  // Copies the gradient from `packed` to the replica's gradient, unless it was written in place.
   void UnpackGradient(CudaTensorContext& context, float* gradient, void* packed) const;
 };
 

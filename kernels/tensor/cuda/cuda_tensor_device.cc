@@ -39,7 +39,7 @@ struct Maker {
   const LayerRequest& request;
 };
 
-// What a step brings back to the host.
+// The results that a step copies back to the host.
 struct StepResult {
   CudaLossSums sums;
   int overflow = 0;
@@ -98,12 +98,12 @@ class CudaTensorDevice : public TensorDevice {
       BringImages(batch, images);
     } else {
       const void* const source = ImagesToRound(batch);
-      if (source == nullptr) return;  // there was no memory
+      if (source == nullptr) return;  // memory was exhausted
       context_->Note(CudaRound(static_cast<const float*>(source),
                                static_cast<int64_t>(batch.images.size()), type_, images, stream),
                      "a batch's images");
     }
-    // Nothing of an earlier batch is under way: Finish has waited for it.
+    // No work of an earlier batch is in progress: Finish has waited for it.
     std::ranges::copy(batch.labels, static_cast<int32_t*>(pinned_labels_.memory.get()));
     context_->Note(cudaMemcpyAsync(labels_.memory.get(), pinned_labels_.memory.get(),
                                    batch.labels.size_bytes(), cudaMemcpyHostToDevice, stream),
@@ -113,7 +113,7 @@ class CudaTensorDevice : public TensorDevice {
   void ComputeLoss(const LossCall& call) override {
     float scale = 1 / static_cast<float>(rows_);
     if (scales_loss_ && call.gradient != nullptr) {
-      // A power of two: nothing is rounded on its way there and back.
+      // The scale is a power of two, so that scaling and unscaling round nothing.
       scale *= loss_scaling_.scale();
       context_->set_loss_scaled({1 / loss_scaling_.scale(), &DeviceResult()->overflow});
     }
@@ -151,7 +151,7 @@ class CudaTensorDevice : public TensorDevice {
     RETURN_IF_ERROR(error);
     return std::make_unique<Recording>(this, *std::move(recorded), ends_scaled_step);
   }
-  // Arguments of kernels are the scale, and the memory that grows with the largest batch.
+  // Kernels receive the scale, and addresses of memory that grows with the largest batch.
   uint64_t step_state() const override {
     return uint64_t{times_grown_} << 32 | std::bit_cast<uint32_t>(loss_scaling_.scale());
   }
@@ -202,21 +202,22 @@ class CudaTensorDevice : public TensorDevice {
   }
   absl::Status GrowBy(Allocate allocate, int64_t bytes, std::string_view what, Buffer* buffer) {
     if (bytes <= buffer->bytes) return absl::OkStatus();
-    *buffer = {};  // before the new one
+    *buffer = {};  // freed before the new memory is allocated
     ++times_grown_;
     ASSIGN_OR_RETURN(std::shared_ptr<void> memory, (context_->memory().*allocate)(bytes, what));
     *buffer = {std::move(memory), bytes};
     return absl::OkStatus();
   }
 
-  // The copy's memory, for what is queued from now on.
+  // Returns the address of a copy, for work that is queued from now on.
   const void* AfterArrival(const DeviceCopy& copy) {
     const auto& arrived = static_cast<const CudaEvent&>(copy.arrived());
     context_->Note(cudaStreamWaitEvent(context_->stream(), arrived.get(), 0),
                    "cudaStreamWaitEvent");
     return copy.get();
   }
-  // Where the images are in fp32 on the GPU, for what is queued from now on.
+  // Returns the address of the fp32 images on the GPU, for work that is queued from now on; null if
+  // memory is exhausted.
   const void* ImagesToRound(const HostBatch& batch) {
     if (batch.on_device != nullptr) return AfterArrival(*batch.on_device);
     const auto bytes = static_cast<int64_t>(batch.images.size_bytes());
@@ -224,7 +225,7 @@ class CudaTensorDevice : public TensorDevice {
     if (images_.memory != nullptr) BringImages(batch, images_.memory.get());
     return images_.memory.get();
   }
-  // The images as they are, from where they are.
+  // Copies the fp32 images to `images`, from the GPU or from the host.
   void BringImages(const HostBatch& batch, void* images) {
     const void* const source =
         batch.on_device != nullptr ? AfterArrival(*batch.on_device) : batch.images.data();
@@ -257,7 +258,7 @@ class CudaTensorDevice : public TensorDevice {
   Buffer labels_;
   Buffer pinned_labels_;
   Buffer row_sums_;
-  Buffer images_;  // as they come, where layers read another type; of batches not ahead
+  Buffer images_;  // fp32 images for layers of another type, of batches without a copy on the GPU
   Buffer device_result_;
   std::shared_ptr<StepResult> result_;  // pinned
 };

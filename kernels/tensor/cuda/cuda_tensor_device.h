@@ -1,9 +1,9 @@
-// A GPU's tensor operations: convolution by cuDNN, inner product by cuBLASLt, passes of
-// our own for the rest.
+// A GPU's tensor operations: convolution by cuDNN, inner product by cuBLASLt, passes of our own for
+// the rest.
 //
-// Everything is queued on one stream, which the caller provides and which outlives the device;
-// nothing allocates within a step, and only Finish waits, for an event after what was queued,
-// and no longer than options.timeout. Each network has its own device. Layers are nhwc.
+// All work is queued on one stream, which the caller provides and which must outlive the device.
+// Nothing allocates within a step. Only Finish waits: for an event after the queued work, and no
+// longer than options.timeout. Each network has its own device. Layers are nhwc.
 //
 // With fp16 the loss is scaled (loss_scaling.h): gradients are final only after EndGradient.
 //
@@ -22,8 +22,9 @@
 
 namespace grapevine {
 
-// Memory comes from `memory`, of the GPU options.device, which outlives the device. Unavailable
-// if the GPU is, or if it does not support options.type; Internal with the libraries' error.
+// Makes a device whose memory comes from `memory`, the GPU with index options.device; `memory` must
+// outlive it. Unavailable if the GPU is unavailable or does not support options.type; Internal with
+// the libraries' error.
 absl::StatusOr<std::unique_ptr<TensorDevice>> MakeCudaTensorDevice(
     Device& memory, cudaStream_t stream, const CudaTensorOptions& options);
 

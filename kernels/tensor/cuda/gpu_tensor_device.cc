@@ -20,7 +20,7 @@ ElementType TypeOf(Precision precision) {
 
 }  // namespace
 
-// All devices and streams of a build with CUDA are CUDA's.
+// The casts are safe: in a build with CUDA, all devices and streams are CUDA's.
 absl::StatusOr<std::unique_ptr<TensorDevice>> MakeGpuTensorDevice(
     Device& device, DeviceStream& stream, Precision precision, std::chrono::nanoseconds timeout) {
   CudaTensorOptions options;

@@ -1,8 +1,8 @@
-// Plain references of the tensor operations: loops over (n, c, h, w) that read like the
-// formula, for any arithmetic type. Checked by finite differences in double; the fast layers
-// are compared with them in fp32.
+// Plain references of the tensor operations: loops over (n, c, h, w) that read like the formula,
+// for any arithmetic type. Finite differences check them in double; in fp32, the fast layers are
+// compared with them.
 //
-// Pure functions.
+// Thread-safety: pure functions.
 #ifndef GRAPEVINE_KERNELS_TENSOR_REFERENCE_CALL_H_
 #define GRAPEVINE_KERNELS_TENSOR_REFERENCE_CALL_H_
 
@@ -18,13 +18,13 @@ namespace grapevine {
 template <typename T>
 struct ReferenceCall {
   Mode mode = Mode::kTraining;
-  std::vector<TensorShape> shapes;  // of the inputs
+  std::vector<TensorShape> shapes;  // shapes of the inputs
   std::vector<std::vector<T>> inputs;
   std::vector<T> replica;
 };
 
-// Parallel to ReferenceCall. The replica's buffer section holds the batch's
-// statistics, as a layer's gradient vector does.
+// The gradients of the operands, parallel to ReferenceCall. The replica's buffer section holds the
+// batch's statistics, as in a layer's gradient vector.
 template <typename T>
 struct ReferenceGradient {
   std::vector<std::vector<T>> inputs;
@@ -39,7 +39,7 @@ inline int64_t Index(const TensorShape& s, int64_t n, int64_t c, int64_t h, int6
   return ((n * s.c + c) * s.h + h) * s.w + w;
 }
 
-// Calls body(n, c, h, w) for every element of `shape` in its order.
+// Calls body(n, c, h, w) for every element of `shape`, in nchw order.
 template <typename Body>
 void ForEachElement(const TensorShape& shape, const Body& body) {
   for (int64_t n = 0; n < shape.n; ++n) {

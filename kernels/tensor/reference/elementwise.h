@@ -1,5 +1,5 @@
 // References of element-wise operations: ReLU, addition, the parameter-free shortcut, and batch
-// normalization (Ioffe and Szegedy 2015), with a shortcut where a second input is given.
+// normalization (Ioffe and Szegedy 2015), with a shortcut if a second input is given.
 #ifndef GRAPEVINE_KERNELS_TENSOR_REFERENCE_ELEMENTWISE_H_
 #define GRAPEVINE_KERNELS_TENSOR_REFERENCE_ELEMENTWISE_H_
 
@@ -104,7 +104,7 @@ inline TensorShape ReferenceShape(const Subsample& o, const std::vector<TensorSh
   return {x.n, o.channels, (x.h + o.stride - 1) / o.stride, (x.w + o.stride - 1) / o.stride};
 }
 
-// y <- max(y, 0), and the gradient past it.
+// ReLU in place, y <- max(y, 0), and its gradient, given the output y.
 template <typename T>
 void ReferenceRelu(std::vector<T>* y) {
   for (T& value : *y) {

@@ -33,7 +33,7 @@ std::vector<T> RunReference(const Operation& operation, const ReferenceCall<T>& 
       operation);
 }
 
-// The gradient of sum(y * dy).
+// Returns the gradient of sum(y * dy), where y is the operation's output.
 template <typename T>
 ReferenceGradient<T> RunReferenceBackward(const Operation& operation, const ReferenceCall<T>& call,
                                           std::vector<T> dy) {

@@ -1,5 +1,5 @@
-// Reference of softmax cross-entropy with label smoothing: sums over samples of
-// -sum_c target_c log p_c, target = (1 - eps) one-hot + eps / classes.
+// Reference of softmax cross-entropy with label smoothing. The loss of a sample is
+// -sum_c target_c log p_c, where target = (1 - eps) one-hot + eps / classes.
 #ifndef GRAPEVINE_KERNELS_TENSOR_REFERENCE_SOFTMAX_CROSS_ENTROPY_H_
 #define GRAPEVINE_KERNELS_TENSOR_REFERENCE_SOFTMAX_CROSS_ENTROPY_H_
 
@@ -25,7 +25,7 @@ T ReferenceTarget(int64_t c, int32_t label, int64_t classes, T smoothing) {
   return smoothing / static_cast<T>(classes) + (c == label ? 1 - smoothing : T(0));
 }
 
-// Summed over the samples.
+// Returns the loss summed over the samples.
 template <typename T>
 T ReferenceCrossEntropy(const std::vector<T>& logits, const std::vector<int32_t>& labels,
                         int64_t classes, T smoothing) {
@@ -39,7 +39,7 @@ T ReferenceCrossEntropy(const std::vector<T>& logits, const std::vector<int32_t>
   return loss;
 }
 
-// The gradient of the mean over the samples.
+// Returns the gradient of the loss averaged over the samples.
 template <typename T>
 std::vector<T> ReferenceCrossEntropyGradient(const std::vector<T>& logits,
                                              const std::vector<int32_t>& labels, int64_t classes,

@@ -1,6 +1,6 @@
-// References of operations that slide a window over an image: convolution; the inner product, a
-// convolution whose kernel is the whole image; pooling, where the first of equal maxima gets
-// the gradient.
+// References of operations that slide a window over an image: convolution; the inner product,
+// which is a convolution whose kernel is the whole image; and pooling, where the first of equal
+// maxima gets the gradient.
 #ifndef GRAPEVINE_KERNELS_TENSOR_REFERENCE_WINDOWS_H_
 #define GRAPEVINE_KERNELS_TENSOR_REFERENCE_WINDOWS_H_
 
@@ -117,7 +117,7 @@ inline TensorShape ReferenceShape(const Pooling& o, const std::vector<TensorShap
   return {x.n, x.c, extent(x.h), extent(x.w)};
 }
 
-// The input elements under the window of one output element.
+// Returns the indices of the input elements under the window of one output element.
 inline std::vector<int64_t> Window(const Pooling& o, const TensorShape& x, int64_t n, int64_t c,
                                    int64_t h, int64_t w) {
   const int64_t kernel_h = o.kernel == 0 ? x.h : o.kernel;

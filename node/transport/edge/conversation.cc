@@ -12,8 +12,9 @@
 namespace grapevine {
 namespace {
 
-// Once connected, RESOURCE_EXHAUSTED is what gRPC says of a message that is too large, and the next
-// connection would bring it again.
+// Whether a connected stream that ends with `code` has broken, and another may follow. Once
+// connected, gRPC reports a message that is too large as RESOURCE_EXHAUSTED, and the next
+// connection would bring that message again.
 bool HasBroken(absl::StatusCode code) {
   return MayComeAgain(code) && code != absl::StatusCode::kResourceExhausted;
 }
@@ -22,20 +23,21 @@ bool MayBeMended(absl::StatusCode code) {
   return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kResourceExhausted;
 }
 
-// How a receiver rejects a caller that it understands.
+// Whether `code` is one with which a receiver rejects a caller that it understands.
 bool SaysMisfit(absl::StatusCode code) {
   return code == absl::StatusCode::kFailedPrecondition ||
          code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kUnauthenticated;
 }
 
-// A receiver tells a caller that it does not believe no more.
+// Returns the remedy for a refusal with `code`. A receiver says no more than kUnauthenticated to a
+// caller that it does not believe.
 std::string RemedyFor(absl::StatusCode code) {
   return code == absl::StatusCode::kUnauthenticated
              ? "; give every rank the same --token-file or GRAPEVINE_TOKEN"
              : "";
 }
 
-// How long an unauthenticated caller has to say Hello.
+// The time that an unauthenticated caller has to say Hello.
 constexpr std::chrono::milliseconds kHelloTimeout{10000};
 
 }  // namespace
@@ -73,8 +75,9 @@ std::optional<SendingEnd::Message> SendingEnd::Next() {
 
 SendingEnd::Message SendingEnd::ChunkMessage(Piece piece) {
   ChunkHeader& header = piece.header;
-  // With every chunk, so that its bytes are in cache when they go to the socket. The message holds
-  // its checksum, and nobody else does: a stream may outlive the message that was leaving.
+  // The checksum goes on with every chunk, so that the chunk's bytes are in cache when they go to
+  // the socket. Only the message holds its checksum: a stream may outlive the message that was
+  // leaving.
   const uint32_t crc32c =
       context_.checksums->Of(piece.message)->Through(header.offset + header.size);
   if (header.last()) header.crc32c = WithNote(crc32c, header.note);
@@ -145,7 +148,7 @@ absl::Status SendingEnd::Ended(const absl::Status& status) {
     link.OutgoingBroke(why);
     return why;
   }
-  const bool before = link.outgoing_interrupted();  // it was connected once
+  const bool before = link.outgoing_interrupted();  // an earlier stream was connected
   const bool interrupted = before && MayComeAgain(status.code());
   if (interrupted) link.NotMended(status);
   if (!connected_ && (interrupted || MayBeMended(status.code()))) return why;
@@ -164,7 +167,7 @@ absl::Status ReceivingEnd::Admit(std::shared_ptr<PeerLink> link) {
   link_ = std::move(link);
   absl::Status status;
   for (const Offer& offer : std::exchange(early_, {})) status.Update(link_->Offered(offer));
-  // From here on credits go out: none before the offers that it answers.
+  // Credits go out from here on, so that none goes out before the offers that it answers are taken.
   admitted_ = true;
   if (closed_) link_->IncomingClosed();
   return status;
@@ -232,7 +235,7 @@ absl::Status ReceivingEnd::TakeChunk(const ChunkHeader& chunk,
                    CopyChunkData(data, chunk, landing->into, landing->crc32c, landing->norm.get()));
   watch_.HeardRound(landing->round);
   if (landing->landed) landing->landed(chunk.offset, chunk.size);
-  landing.reset();  // before the sink hears of it
+  landing.reset();  // released before the sink hears of the message
   return link_->Landed(chunk, chunk.last() ? WithNote(crc32c, chunk.note) : crc32c);
 }
 

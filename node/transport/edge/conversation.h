@@ -1,10 +1,10 @@
-// The handshake and the traffic of one edge, without the wire: the sender says Hello, checks
-// who answers, takes credits and says what to write next; the receiver hears who calls, answers a
-// caller that it authenticates and, once that is admitted, announces credits and copies chunks into
-// the posted buffers. Each watches the other for silence.
+// The handshake and the traffic of one edge, without the wire. SendingEnd says Hello, checks the
+// node that answers, takes credits and says what to write next. ReceivingEnd hears the caller,
+// answers it once it is authenticated and, once it is admitted, announces credits and copies chunks
+// into the posted buffers. Each end watches the other for silence.
 //
-// The ends are thread-safe as a stream uses them: one Next at a time, and one Hear or Closed; the
-// rest from any thread.
+// Thread-safety: at most one call of Next, and at most one call of Hear or Closed, may run at a
+// time. All other methods may be called from any thread.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_CONVERSATION_H_
 #define GRAPEVINE_NODE_TRANSPORT_EDGE_CONVERSATION_H_
 
@@ -31,24 +31,25 @@
 
 namespace grapevine {
 
-// Tells a peer that has stopped from one that is slow: whether anything was
-// heard from it within the time-out. Time passes in ticks of this node's own clock, so that
-// a node that was itself stopped does not blame its peers on waking up.
+// SilenceWatch tells a peer that has stopped from one that is slow: it measures the time since the
+// peer was last heard. Time passes in ticks of this node's own clock, so that a node that was
+// itself stopped does not blame its peers on waking up.
 //
-// Thread-safe: Heard from the stream's thread, the rest from the monitor's.
+// Thread-safe: the stream's thread calls Heard, the monitor's thread the rest.
 class SilenceWatch {
  public:
-  // Something arrived.
+  // Records that something has arrived from the peer.
   void Heard() { quiet_ms_ = 0; }
-  // The peer said that it is in `round`, or sent a message posted for it; -1: not known.
+  // Records that the peer said that it is in `round`, or sent a message that was posted for
+  // `round`; -1 if the round is not known.
   void HeardRound(Round round) { round_ = std::max(round_.load(), round); }
 
-  // `tick` has passed; returns the silence so far.
+  // Records that `tick` has passed; returns the silence so far.
   std::chrono::milliseconds Tick(std::chrono::milliseconds tick) {
     return std::chrono::milliseconds(quiet_ms_ += tick.count());
   }
 
-  // "last heard 4.1 s ago in round 812".
+  // Returns "last heard 4.1 s ago in round 812".
   std::string Describe() const;
 
  private:
@@ -57,7 +58,7 @@ class SilenceWatch {
   std::atomic<Round> round_ = kNoRound;
 };
 
-// The failure of a peer that was silent for `timeout`.
+// Returns the failure of a peer that was silent for `timeout`.
 absl::Status SilentPeer(Rank peer, const std::string& address, const SilenceWatch& watch,
                         std::chrono::milliseconds timeout);
 
@@ -74,26 +75,28 @@ class SendingEnd {
 
   explicit SendingEnd(Context context) : context_(std::move(context)) {}
 
-  // The next message, with a chunk's data kept apart; nullopt when there is nothing to write.
+  // An encoded message, with a chunk's data kept apart.
   struct Message {
     std::string bytes;
-    SharedBytes data;  // none where its size is 0
+    SharedBytes data;  // none if its size is 0
   };
+  // Returns the next message to write; nullopt if nothing is to be written.
   std::optional<Message> Next();
 
   // Takes one message of `size` bytes from the peer. An error is the peer's violation, which must
   // end the stream.
   absl::Status Hear(google::protobuf::io::ZeroCopyInputStream* in, int64_t size);
 
-  // The stream has ended with this status. Tells the link what that means, but returns an error
-  // that another attempt may mend.
+  // Takes the status with which the stream has ended, and tells the link what it means. Returns an
+  // error that another attempt to connect may mend, if the status is one.
   absl::Status Ended(const absl::Status& status);
 
-  // A heartbeat, or the goodbye, is to be written next.
+  // Makes a heartbeat the next message to write.
   void Beat() { beat_ = true; }
+  // Makes the goodbye the next message to write.
   void SayGoodbye() { leaving_ = true; }
 
-  // Whether the peer has said Hello, and matches.
+  // Whether the peer has said a Hello that matches.
   bool connected() const { return connected_; }
   SilenceWatch& watch() { return watch_; }
 
@@ -106,7 +109,7 @@ class SendingEnd {
   const Context context_;
   SilenceWatch watch_;
   bool hello_written_ = false;           // within Next
-  std::atomic<bool> connected_ = false;  // the peer's Hello is checked
+  std::atomic<bool> connected_ = false;  // whether the peer's Hello is checked
   std::atomic<bool> beat_ = false;
   std::atomic<bool> leaving_ = false;
   absl::Status violation_;  // by the peer; within Hear
@@ -118,40 +121,41 @@ class ReceivingEnd {
     std::function<Round()> round;
     // Answers the caller and admits it, now, later or never. Called from Hear.
     std::function<void(EdgeIdentity caller)> on_hello;
-    // The peer has said goodbye: the stream is to be ended in order. Called from Hear.
+    // Ends the stream in order, because the peer has said goodbye. Called from Hear.
     std::function<void()> leave;
   };
 
   explicit ReceivingEnd(Context context) : context_(std::move(context)) {}
 
-  // Answers the caller with `self`; heartbeats then go both ways, so that it may wait long for its
-  // admission. Once.
+  // Answers the caller with `self`. Heartbeats then go both ways, so that the caller may wait long
+  // for its admission. Must be called at most once.
   void AnswerHello(const EdgeIdentity& self);
   bool authenticated() const { return authenticated_; }
-  // Takes the caller for the peer of `link`. Once. An error is the caller's violation: what it has
-  // offered before could not be.
+  // Admits the caller as the peer of `link`. Must be called at most once. An error is the caller's
+  // violation: an offer that it made before its admission breaks the protocol.
   absl::Status Admit(std::shared_ptr<PeerLink> link);
   bool admitted() const { return admitted_; }
 
-  // What to write next; nullopt when there is nothing.
+  // Returns what to write next; nullopt if nothing is to be written.
   std::optional<ToSender> Next();
-  // A heartbeat is to be written.
+  // Asks for a heartbeat to be written.
   void Beat() { beat_ = true; }
 
-  // Takes one message of `size` bytes. An error is the caller's violation, phrased to follow its
-  // name.
+  // Takes one message of `size` bytes. An error is the caller's violation, phrased to follow the
+  // caller's name.
   absl::Status Hear(google::protobuf::io::ZeroCopyInputStream* in, int64_t size);
 
-  // Before Admit: `tick` has passed. DeadlineExceeded, phrased to follow its name, for a caller
-  // that says no Hello, or has stopped sending heartbeats.
+  // Records, before Admit, that `tick` has passed. Returns DeadlineExceeded, phrased to follow the
+  // caller's name, for a caller that says no Hello or has stopped sending heartbeats.
   absl::Status TickUnadmitted(std::chrono::milliseconds tick,
                               std::chrono::milliseconds peer_timeout);
 
-  // After Admit, for the peer at `address`: it violated the protocol; the stream broke instead of
-  // ending in order; `tick` has passed.
+  // Violated, Broke and Tick may be called only after Admit; `address` is the peer's. Violated
+  // reports that the peer violated the protocol, Broke that the stream broke instead of ending in
+  // order, and Tick that `tick` has passed.
   absl::Status Violated(const absl::Status& how, const std::string& address);
   void Broke(const std::string& address);
-  // The stream is over; what still comes of it is ignored.
+  // Reports that the stream is over; whatever still comes from it is ignored.
   void Closed();
   void Tick(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout,
             const std::string& address);
@@ -168,8 +172,8 @@ class ReceivingEnd {
   std::shared_ptr<PeerLink> link_;  // set once, before admitted_
   std::atomic<bool> admitted_ = false;
   Mutex mutex_;
-  std::vector<Offer> early_ ABSL_GUARDED_BY(mutex_);  // before the admission
-  bool answered_ = false;                             // the Hello is written; within Next
+  std::vector<Offer> early_ ABSL_GUARDED_BY(mutex_);  // offers made before the admission
+  bool answered_ = false;                             // whether the Hello is written; within Next
   bool hello_heard_ = false;                          // within Hear
   std::atomic<bool> closed_ = false;
   std::atomic<bool> beat_ = false;

@@ -34,7 +34,8 @@ absl::Status EdgeAcceptor::Wait(const std::shared_ptr<EdgeCaller>& caller,
   if (first) return absl::OkStatus();
   EdgeCall& last = waiting->second.call;
   if (peer.call.process != last.process && forgotten_.contains(peer.rank)) {
-    // Which of them is in the run is known once it is expected; until then, either may come again.
+    // Until the rank is expected, it is unknown which of the two processes is in the run, and
+    // either may come again.
     return absl::UnavailableError(
         absl::StrCat("another process of rank ", peer.rank, " waits here already"));
   }
@@ -48,7 +49,8 @@ absl::Status EdgeAcceptor::Wait(const std::shared_ptr<EdgeCaller>& caller,
 absl::StatusOr<ResumePoint> EdgeAcceptor::AdmitOrWait(const std::shared_ptr<EdgeCaller>& caller,
                                                       const EdgeIdentity& peer) {
   ASSIGN_OR_RETURN(const std::shared_ptr<PeerLink> link, links_->To(peer.rank));
-  // It is told so, and takes no place of one that comes after it.
+  // A process that was given up hears so from Admit, and does not take the place of a process that
+  // comes after it.
   if (link->HasGivenUp(peer.call.process)) return Admit(caller, peer.rank, peer.call);
   std::shared_ptr<EdgeCaller> last;
   {

@@ -1,8 +1,8 @@
-// Who may send to a node: which callers are authenticated, and which are admitted.
+// EdgeAcceptor decides which callers may send to a node: it authenticates and admits them.
 //
-// A caller is authenticated to be a rank when it shows the run's token and agrees on the run. It is
-// admitted when that rank is a neighbour, in place of the stream that it had before, once that is
-// over; a neighbour of a later round waits until this node gets there.
+// A caller is authenticated as a rank when it shows the run's token and agrees on the run. It is
+// admitted when that rank is a neighbour; its stream then takes the place of the rank's last
+// stream, once that is over. A neighbour of a later round waits until this node gets there.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_ACCEPTOR_H_
@@ -24,16 +24,16 @@
 
 namespace grapevine {
 
-// A stream on which somebody sends to this node. Thread-safe.
+// A stream on which a caller sends to this node. Thread-safe.
 class EdgeCaller : public EdgeStream {
  public:
-  // Whether the caller's connection lets it be `rank`: its certificate may name another.
+  // Whether the caller's connection allows it to be `rank`; its certificate may name another rank.
   virtual bool MayBe(Rank rank) const { return true; }
-  // The caller is authenticated: answers with `self`.
+  // Answers the caller, which is authenticated, with `self`.
   virtual void AnswerHello(const EdgeIdentity& self) = 0;
-  // Admits the stream as that of the link's peer.
+  // Admits the stream as the incoming stream of the link's peer.
   virtual void Admit(std::shared_ptr<PeerLink> link) = 0;
-  // The caller's address, for the log.
+  // Returns the caller's address, for the log.
   virtual std::string address() const = 0;
 };
 
@@ -42,18 +42,19 @@ class EdgeAcceptor {
   EdgeAcceptor(RunToken token, std::shared_ptr<PeerLinks> links)
       : token_(std::move(token)), links_(std::move(links)) {}
 
-  // Tells which node this is; before any caller says Hello.
+  // Tells the acceptor which node this is. Must be called before any caller says Hello.
   void Open(const EdgeIdentity& self) { self_ = self; }
   // Answers a caller and admits it, now or later, or rejects it.
   void OnHello(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer);
-  // These ranks are admitted from now on.
+  // Admits the ranks `neighbours` from now on.
   void Expect(std::span<const Rank> neighbours);
-  // This one no longer is: another process of that rank waits until it is expected again.
+  // Stops admitting `neighbour`: another process of that rank waits until the rank is expected
+  // again.
   void Forget(Rank neighbour);
-  // Ends the stream. A caller that is not authenticated hears only that; `why` is phrased to follow
-  // "a caller ".
+  // Ends the stream. A caller that is not authenticated hears only that it is refused. `why` is
+  // phrased to follow "a caller ".
   void Reject(EdgeCaller& caller, const absl::Status& why);
-  // The stream is over.
+  // Forgets a caller whose stream is over.
   void OnClosed(const EdgeCaller* caller);
 
  private:
@@ -62,7 +63,7 @@ class EdgeAcceptor {
     std::shared_ptr<EdgeCaller> caller;
     EdgeCall call;
   };
-  // Return where the caller's messages go on.
+  // AdmitOrWait and Admit return the point at which the caller's messages go on.
   absl::StatusOr<ResumePoint> AdmitOrWait(const std::shared_ptr<EdgeCaller>& caller,
                                           const EdgeIdentity& peer);
   absl::StatusOr<ResumePoint> Admit(const std::shared_ptr<EdgeCaller>& caller, Rank peer,
@@ -75,8 +76,8 @@ class EdgeAcceptor {
   EdgeIdentity self_;  // set by Open
   Mutex mutex_;
   std::set<Rank> neighbours_ ABSL_GUARDED_BY(mutex_);
-  std::set<Rank> forgotten_ ABSL_GUARDED_BY(mutex_);  // ever
-  // Authenticated, but no neighbours yet, or not again; one per rank.
+  std::set<Rank> forgotten_ ABSL_GUARDED_BY(mutex_);  // all ranks that Forget has ever named
+  // Callers that are authenticated but not neighbours yet, or not again; one per rank.
   std::map<Rank, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::chrono::seconds kNextLook{1};
 
-// A connection that breaks ends with one of these codes, too: a peer that is given up must not take
-// it for that, and come again.
+// Returns `why` under a code with which no breaking connection ends, so that a peer that is given
+// up does not take the end for a broken connection and come again.
 absl::Status AsToldToThePeer(const absl::Status& why) {
   return MayComeAgain(why.code()) ? absl::AbortedError(why.message()) : why;
 }
@@ -110,7 +110,7 @@ void PeerLink::Announce(Tag tag, Credit credit) {
   {
     MutexLock lock(mutex_);
     if (!broken_.ok()) return;
-    // It may have left the desk just before its post was withdrawn.
+    // The credit may have left the desk just before its post was withdrawn.
     returned = credit == Credit::kInTurn && ledger_.withdrawn(tag);
     if (returned) {
       std::erase(withdrawn_, tag);
@@ -137,7 +137,7 @@ absl::Status PeerLink::Decline(Tag tag) {
 
 absl::Status PeerLink::Withdraw(Tag tag) {
   CreditDesk::Due due;
-  bool told = false;  // the peer, of its credit
+  bool told = false;  // whether the peer knows, or is about to know, of the credit
   {
     MutexLock lock(mutex_);
     RETURN_IF_ERROR(broken_);
@@ -154,7 +154,8 @@ bool PeerLink::IsToBeAnnounced(Tag tag) {
   return std::ranges::find(tags, tag) != tags.end();
 }
 
-// A message may have used a credit of which the last connection told.
+// A credit of which the peer was told, even on an earlier connection, cannot be taken back: a
+// message may have used it.
 bool PeerLink::TakeBack(Tag tag, CreditDesk::Due* due) {
   if (ledger_.told(tag)) return false;
   const Credit credit = ledger_.credit(tag);
@@ -193,7 +194,7 @@ bool PeerLink::IsAnother(uint64_t process) {
 }
 
 absl::Status PeerLink::Objection(const EdgeCall& call) const {
-  // It may come again, and hear that nobody listens.
+  // Unavailable lets the caller come again, and find that nobody listens.
   if (left_) return absl::UnavailableError(broken_.message());
   if (!broken_.ok()) return AsToldToThePeer(broken_);
   if (incoming_ended_) return ConnectedAlready(peer_);
@@ -237,7 +238,8 @@ ResumePoint PeerLink::StartIncoming(std::shared_ptr<EdgeStream> stream) {
   ResumePoint point = ledger_.Point();
   point.received = static_cast<uint64_t>(reported_);
   acknowledged_ = reported_;
-  // The point says it of offers; credits are withdrawn once they are told of.
+  // The point names the offers that are still open, and so the refused ones. A withdrawn credit is
+  // asked back once the peer has been told of it.
   declined_.clear();
   withdrawn_.clear();
   grants_.clear();
@@ -284,13 +286,13 @@ absl::Status PeerLink::Granted(const Grant& grant) {
   for (const Tag tag : grant.declined) RETURN_IF_ERROR(queue_.Decline(tag));
   for (const Tag tag : grant.withdrawn) RETURN_IF_ERROR(queue_.Withdraw(tag));
   for (const Tag tag : grant.tags) RETURN_IF_ERROR(queue_.Grant(tag, grant.credit));
-  // Credits are announced anew by every connection.
+  // Credits count as no progress, because every connection announces them anew.
   if (grant.received > 0 || !grant.declined.empty()) outgoing_interruption_.Progress();
   return absl::OkStatus();
 }
 
 uint64_t PeerLink::TakeReceived() {
-  // After Leave the sink hears of nothing more, and the peer still of what has been received.
+  // After Leave the sink hears of nothing more, but the peer still hears what has been received.
   const int64_t received = broken_.ok() ? reported_ : counters_.messages_received;
   return std::exchange(acknowledged_, received) == received ? 0 : static_cast<uint64_t>(received);
 }
@@ -396,7 +398,8 @@ void PeerLink::OutgoingEnded() { Ended(&PeerLink::outgoing_ended_); }
 
 void PeerLink::IncomingEnded() { Ended(&PeerLink::incoming_ended_); }
 
-// Who leaves does not call or answer again: what is interrupted has ended with it.
+// A peer that leaves does not call or answer again, so a direction that is interrupted has ended,
+// too.
 void PeerLink::Ended(bool PeerLink::*direction) {
   bool needed;
   {
@@ -475,7 +478,7 @@ void PeerLink::DropAll() {
 void PeerLink::Break(const absl::Status& why) {
   const std::optional<Streams> streams = End(WithLostPeer(why, peer_));
   if (!streams.has_value()) return;
-  // First, because dropped messages must not be reported as sent.
+  // The failure is reported first, because dropped messages must not be reported as sent.
   gate_->PeerFailed(peer_, why);
   if (streams->incoming != nullptr) streams->incoming->Abort(AsToldToThePeer(why));
   if (streams->outgoing != nullptr) streams->outgoing->Abort(why);
@@ -486,7 +489,8 @@ void PeerLink::GiveUp(const absl::Status& why) {
   Break(why);
   gate_->GiveUp(peer_);
   MutexLock lock(mutex_);
-  // Of what is in memory already: no peer can draw it out. The deadline bounds a lost notification.
+  // The chunks being copied are in memory already, so no peer can delay the end. The deadline
+  // bounds the wait if a notification is lost.
   while (landings_ > 0) landed_.WaitUntil(mutex_, std::chrono::steady_clock::now() + kNextLook);
 }
 

@@ -1,11 +1,11 @@
-// Both directions between this node and one peer, without the wire: what waits
-// to be sent, what is posted, and whether the peer is still there; and the links of
-// one node to all its peers.
+// PeerLink holds both directions between this node and one peer, without the wire: the messages
+// that wait to be sent, the posts, and whether the peer is still alive. PeerLinks holds the links
+// of one node to all its peers.
 //
-// Streams come and go in either direction; a link outlives them, and takes posts and messages
-// before there are any. A direction whose stream breaks is interrupted: it goes on with the next
-// stream, where the receiver says that the last one ended (ResumePoint). The link is also the
-// one place where a peer is given up: Break reports it once and takes both streams down.
+// Streams come and go in either direction. A link outlives them, and takes posts and messages
+// before the first stream. A direction whose stream breaks is interrupted: it goes on with the next
+// stream, at the point where the receiver says that the last one ended (ResumePoint). The link is
+// also the one place where a peer is given up: Break reports it once and takes both streams down.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_PEER_LINK_H_
@@ -32,33 +32,34 @@
 
 namespace grapevine {
 
-// One direction's connection, as far as a link knows it. Thread-safe.
+// The connection of one direction, as far as a link knows it. Thread-safe.
 class EdgeStream {
  public:
   virtual ~EdgeStream() = default;
-  // There may be something to write.
+  // Tells the stream that there may be something to write.
   virtual void Wake() = 0;
-  // Ends the stream at once; the peer is told why if possible.
+  // Ends the stream at once, and tells the peer `why` if possible.
   virtual void Abort(const absl::Status& why) = 0;
-  // Ends it in order: what was begun is finished, and the peer is told.
+  // Ends the stream in order: finishes what was begun, and tells the peer.
   virtual void Leave() = 0;
 };
 
-// The error of a second connection: a rank is admitted once.
+// Returns the error of a second connection of a rank; a rank is admitted once.
 absl::Status ConnectedAlready(Rank peer);
 
-// With it ends a stream whose peer has called again, and that call: the next one finds room.
+// Returns the status that ends both a stream whose peer has called again and that call; the peer's
+// next call finds room.
 absl::Status HasComeAgain(Rank peer);
 
-// Whether a stream that has ended with this code may be followed by another: it broke, or the peer
-// had no room for it at the time. A peer that has been given up hears another code.
+// Whether a stream that has ended with `code` may be followed by another: the stream broke, or the
+// peer had no room for it at the time. A peer that has been given up hears another code.
 bool MayComeAgain(absl::StatusCode code);
 
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
  public:
-  // `chunk_bytes`: the most one chunk carries.
-  // `desk`: the node's, where credits in turn wait. `process`: the peer's, if it is known before
-  // anything is heard of it.
+  // `chunk_bytes` is the largest number of bytes that a chunk carries. `desk` is the node's desk,
+  // at which credits in turn wait. `process` is the peer's process, if it is known before the peer
+  // is heard from.
   PeerLink(Rank peer, int64_t chunk_bytes, std::shared_ptr<SinkGate> gate,
            std::shared_ptr<CreditDesk> desk, std::optional<uint64_t> process = std::nullopt)
       : peer_(peer),
@@ -69,66 +70,74 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   Rank peer() const { return peer_; }
 
-  // As Transport's. `held` is released with the message. After a failure they return its status.
+  // Send, Post, Decline and Withdraw do what the methods of Transport with these names do. `held`
+  // is released with the message. Once the link is broken, they return the status that broke it.
   absl::Status Send(Tag tag, Outgoing message, std::shared_ptr<void> held);
   absl::Status Post(Tag tag, Incoming buffer);
   absl::Status Decline(Tag tag);
   absl::Status Withdraw(Tag tag);
 
-  // Attaches a direction's stream, whose predecessor is over; the failure when the link is broken.
+  // Attaches a stream to the outgoing direction, whose last stream must be over. Returns the status
+  // that broke the link, if it is broken.
   absl::Status AttachOutgoing(std::shared_ptr<EdgeStream> stream);
-  // Where the caller's messages go on. AlreadyExists for a call that is no later one of the same
-  // process; Unavailable where the last stream is still here, which is then ended: the caller is to
-  // come again.
+  // Attaches a stream to the incoming direction, and returns the point at which the caller's
+  // messages go on. Returns AlreadyExists for a call that is not a later one of the same process.
+  // Returns Unavailable if the last stream still exists, which is then ended: the caller is to come
+  // again.
   absl::StatusOr<ResumePoint> AttachIncoming(std::shared_ptr<EdgeStream> stream, EdgeCall call);
 
-  // The peer has answered, as this process, and says where the messages to it go on. An error is
-  // its violation.
+  // Takes the peer's answer: the peer is `process`, and the messages to it go on at `point`. An
+  // error is the peer's violation.
   absl::Status Resume(uint64_t process, const ResumePoint& point);
 
-  // Outgoing: what to write next; what the peer says of credits, offers and messages.
+  // The outgoing direction. Next returns what to write next, if anything; Granted takes what the
+  // peer says about credits, offers and messages.
   using Departing = std::variant<Offer, Withdrawn, Piece>;
   std::optional<Departing> Next();
   absl::Status Granted(const Grant& grant);
 
-  // Incoming: what to tell the peer, if there is anything new; an offer, and a credit that comes
-  // back; a chunk before and after its data is copied. Errors are the peer's violations, phrased to
-  // follow "rank 3 ". What comes after the link's end was sent by a peer that did not know of it:
-  // it is no violation, and a chunk has no place.
+  // The incoming direction. TakeGrant returns what to tell the peer, if anything is new. Offered
+  // takes an offer, Returned a credit that comes back, and Accept and Landed a chunk, before and
+  // after its data is copied. Errors are the peer's violations, phrased to follow "rank 3 ". A
+  // message that comes after the end of the link was sent by a peer that did not know of the end:
+  // it is no violation, and a chunk has no place then.
   std::optional<Grant> TakeGrant();
   absl::Status Offered(const Offer& offer);
   absl::Status Returned(const Withdrawn& withdrawn);
   absl::StatusOr<std::optional<Landing>> Accept(const ChunkHeader& chunk);
   absl::Status Landed(const ChunkHeader& chunk, uint32_t crc32c);
 
-  // The peer ended a direction in order: a failure only if it is still needed.
+  // Record that the peer has ended a direction in order, which is a failure only if the direction
+  // is still needed.
   void OutgoingEnded();
   void IncomingEnded();
 
-  // A direction's stream broke: it is interrupted, unless the peer has left in order.
+  // Record that the stream of a direction broke. The direction is interrupted, unless the peer has
+  // left in order.
   void OutgoingBroke(const absl::Status& why);
   void IncomingBroke(const absl::Status& why);
-  // Another attempt to connect has failed.
+  // Records that another attempt to connect has failed.
   void NotMended(const absl::Status& how);
-  // Nothing more comes from the incoming stream; its direction may have another.
+  // Records that nothing more comes from the incoming stream; its direction may get another stream.
   void IncomingClosed();
-  // `tick` has passed: gives up a peer that has been interrupted for `peer_timeout`.
+  // Records that `tick` has passed. Gives up a peer that has been interrupted for `peer_timeout`.
   void Tick(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout);
 
-  // Gives the peer up, once. `why` names it.
+  // Gives the peer up, once. `why` names the peer.
   void Break(const absl::Status& why);
-  // The same, and waits until nothing is written into what was posted any more.
+  // Gives the peer up, and waits until nothing is written into the posted buffers any more.
   void GiveUp(const absl::Status& why);
-  // This node leaves: streams end in order, nothing more is taken.
+  // Ends the streams in order, because this node leaves the run; nothing more is taken.
   void Leave();
 
-  // Given up, or left.
+  // Whether the peer was given up or this node has left.
   bool broken();
-  // Whether the peer was this process when it was given up.
+  // Whether the peer was `process` when it was given up.
   bool HasGivenUp(uint64_t process);
-  // Nothing more is to be heard on the outgoing direction: broken, or ended in order.
+  // Whether nothing more is to be heard on the outgoing direction: the link is broken, or the peer
+  // has ended the direction in order.
   bool outgoing_over();
-  // The outgoing stream broke, and there is no other yet.
+  // Whether the outgoing stream broke and no other has connected yet.
   bool outgoing_interrupted();
   TransportCounters counters();
 
@@ -138,37 +147,37 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     std::shared_ptr<EdgeStream> incoming;
   };
   absl::Status LeftTheRun() const;
-  // Why a caller has no place here; OK where it may have it.
+  // Returns why the caller of `call` may not attach a stream; OK if it may.
   absl::Status Objection(const EdgeCall& call) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Replaced() const;
-  // Whether the receiver has come further than ever before, or is owed nothing.
+  // Whether the receiver has come further than ever before, or nothing waits for it.
   bool GetsOn(const ResumePoint& point) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The peer is another process than before; learns which it is.
+  // Whether the peer is another process than before. Learns the process if it was not known.
   bool IsAnother(uint64_t process) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Where the caller's messages go on.
+  // Starts the incoming direction on `stream`; returns the point at which the caller's messages go
+  // on.
   ResumePoint StartIncoming(std::shared_ptr<EdgeStream> stream)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // More of a message may be ready.
   void WakeOutgoing();
   void WakeIncoming();
-  // Marks the link as broken; returns its streams, or nullopt when it was broken before.
+  // Marks the link as broken. Returns its streams, or nullopt if it was broken before.
   std::optional<Streams> End(const absl::Status& why, bool leaves = false);
   void DropAll();
   std::vector<Tag> TakeTags(Credit credit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A direction has ended in order.
+  // Records that a direction has ended in order.
   void Ended(bool PeerLink::*direction);
   void EndLanding();
-  // How many messages have been received; 0 where that was said before.
+  // Returns how many messages have been received; 0 if the peer was told this number before.
   uint64_t TakeReceived() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The sink knows of another message: the peer may, too.
+  // Lets the peer know of another received message, which the sink knows already.
   void Acknowledge();
-  // A credit is due.
+  // Announces a credit that is due.
   void Announce(Tag tag, Credit credit);
   bool IsToBeAnnounced(Tag tag) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Closes a withdrawn post if the peer has not been told of its credit, and never will be; `due`
-  // are then the credits that waited for its message.
+  // Closes a withdrawn post if the peer has not been told of its credit and never will be; returns
+  // whether it did. `due` is then set to the credits that waited for the message of the post.
   bool TakeBack(Tag tag, CreditDesk::Due* due) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A post is closed without its message.
+  // Reports a post that is closed without its message, after making the calls of `due`.
   void ReportLost(Tag tag, const CreditDesk::Due& due);
 
   const Rank peer_;
@@ -176,23 +185,25 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   const std::shared_ptr<CreditDesk> desk_;
   Mutex mutex_;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
-  bool left_ ABSL_GUARDED_BY(mutex_) = false;  // broken_ only says that this node has left
+  bool left_ ABSL_GUARDED_BY(mutex_) = false;  // whether broken_ only says that this node has left
   EdgeInterruption outgoing_interruption_ ABSL_GUARDED_BY(mutex_);
   EdgeInterruption incoming_interruption_ ABSL_GUARDED_BY(mutex_);
-  std::optional<uint64_t> process_ ABSL_GUARDED_BY(mutex_);  // the peer's, once known
-  uint64_t last_call_ ABSL_GUARDED_BY(mutex_) = 0;           // the number of its latest
-  // The furthest that the peer has said to have come: received, then bytes of the next; offers.
+  std::optional<uint64_t> process_ ABSL_GUARDED_BY(mutex_);  // the peer's process, once known
+  uint64_t last_call_ ABSL_GUARDED_BY(mutex_) = 0;           // number of the peer's latest call
+  // The furthest point that the peer has reported: the messages received and the bytes of the next
+  // one in furthest_, the offers in offers_heard_.
   std::pair<uint64_t, int64_t> furthest_ ABSL_GUARDED_BY(mutex_);
   uint64_t offers_heard_ ABSL_GUARDED_BY(mutex_) = 0;
   bool outgoing_ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool incoming_ended_ ABSL_GUARDED_BY(mutex_) = false;
   SendQueue queue_ ABSL_GUARDED_BY(mutex_);
   ReceiveLedger ledger_ ABSL_GUARDED_BY(mutex_);
-  // To be announced.
+  // Tags that the peer has yet to be told: credits, refusals of offers, and credits that are wanted
+  // back.
   std::map<Credit, std::vector<Tag>> grants_ ABSL_GUARDED_BY(mutex_);
   std::vector<Tag> declined_ ABSL_GUARDED_BY(mutex_);
   std::vector<Tag> withdrawn_ ABSL_GUARDED_BY(mutex_);
-  // How many of the received messages the sink knows of, and the peer.
+  // Numbers of received messages that the sink knows of, and that the peer knows of.
   int64_t reported_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;
   Streams streams_ ABSL_GUARDED_BY(mutex_);
@@ -204,8 +215,9 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 // The links of one node to all its peers, made when they are first needed.
 class PeerLinks {
  public:
-  // Among `world_size` ranks. `chunk_bytes`: the most one chunk carries. `desk`: where credits in
-  // turn wait, with a clock of its own.
+  // Makes the links of `self` among `world_size` ranks. `chunk_bytes` is the largest number of
+  // bytes that a chunk carries. `desk` is the desk at which credits in turn wait, with a clock of
+  // its own.
   PeerLinks(Rank self, Rank world_size, int64_t chunk_bytes, std::shared_ptr<SinkGate> gate,
             std::shared_ptr<CreditDesk> desk = std::make_shared<CreditDesk>())
       : self_(self),
@@ -214,12 +226,13 @@ class PeerLinks {
         gate_(std::move(gate)),
         desk_(std::move(desk)) {}
 
-  // InvalidArgument for a rank that is no peer of this node.
+  // Returns the link to `peer`; InvalidArgument for a rank that is no peer of this node.
   absl::StatusOr<std::shared_ptr<PeerLink>> To(Rank peer);
+  // Returns all links that have been made.
   std::vector<std::shared_ptr<PeerLink>> All();
-  // Another process is in the place of a peer that was given up: from now on the link is its.
+  // Replaces the link to a peer that was given up by one to `process`, which has taken its place.
   void Renew(Rank peer, uint64_t process);
-  // The totals over all peers, and over those that they took the place of.
+  // Returns the totals over all links, including those that Renew has replaced.
   TransportCounters counters();
 
  private:
@@ -230,7 +243,7 @@ class PeerLinks {
   const std::shared_ptr<CreditDesk> desk_;
   Mutex mutex_;
   std::map<Rank, std::shared_ptr<PeerLink>> links_ ABSL_GUARDED_BY(mutex_);
-  TransportCounters before_ ABSL_GUARDED_BY(mutex_);  // of links that were renewed
+  TransportCounters before_ ABSL_GUARDED_BY(mutex_);  // totals of the links that were replaced
 };
 
 }  // namespace grapevine

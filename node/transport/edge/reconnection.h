@@ -1,7 +1,7 @@
-// How an edge whose connection has broken, or is not yet there, gets one: how long it may be
-// without (EdgeInterruption), and when to dial the peer (DialAttempts).
+// How an edge without a connection gets one. EdgeInterruption bounds the time that an edge may
+// spend without a connection after its last one broke; DialAttempts says when to dial the peer.
 //
-// Time passes in ticks of this node's own clock, as for SilenceWatch.
+// Time passes in ticks of this node's own clock; see SilenceWatch.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_RECONNECTION_H_
 #define GRAPEVINE_NODE_TRANSPORT_EDGE_RECONNECTION_H_
 
@@ -15,54 +15,58 @@
 
 namespace grapevine {
 
-// One direction of an edge whose connection has broken: why, and for how long it may last.
+// EdgeInterruption records why the connection of one direction of an edge has broken, and for how
+// long the direction has been without one.
 //
 // A connection that breaks before anything new has come over it has mended nothing: the time
-// without one adds up until then. While it stands no time passes, because it may have nothing to
-// carry.
+// without a connection adds up until something new comes. While a connection stands no time passes,
+// because it may have nothing to carry.
 //
-// Thread-compatible: its link's lock guards it.
+// Thread-compatible: the lock of its link guards it.
 class EdgeInterruption {
  public:
-  // The connection is gone. `why` names the peer; while the interruption lasts, its first reason
-  // counts.
+  // Records that the connection is gone. `why` names the peer. While the interruption lasts, the
+  // first reason counts.
   void Begin(const absl::Status& why);
-  // An attempt to connect again has failed.
+  // Records that an attempt to connect again has failed.
   void Failed(const absl::Status& how);
-  // The peer is connected again.
+  // Records that the peer is connected again.
   void End();
-  // Something has come that had not before, or nothing waits: what has been does not count.
+  // Forgets the time without a connection, because something new has come or nothing waits.
   void Progress() { lasted_ = {}; }
+  // Whether the direction is without a connection.
   bool lasts() const { return !why_.ok(); }
 
-  // `tick` has passed. An error, when it has lasted for `timeout` (--peer-timeout): the peer is to
-  // be given up.
+  // Records that `tick` has passed. Returns an error if the interruption has lasted for `timeout`
+  // (--peer-timeout): the peer is to be given up.
   absl::Status Tick(std::chrono::milliseconds tick, std::chrono::milliseconds timeout);
-  // The reason why the peer is given up now.
+  // Returns why the peer is given up: the reason of the interruption, `ending`, and the outcome of
+  // the last attempt to connect.
   absl::Status Describe(const std::string& ending) const;
 
  private:
   absl::Status why_;
   absl::Status last_attempt_;
-  bool again_ = false;  // it was interrupted before, without progress since
+  bool again_ = false;  // an interruption came before this one, without progress since
   std::chrono::milliseconds lasted_{0};
 };
 
 // When to dial a peer again, and when to give it up. Thread-safe.
 class DialAttempts {
  public:
-  // `timeout`: how long to go on trying (--rendezvous-timeout).
+  // `timeout` is the time to go on trying (--rendezvous-timeout).
   DialAttempts(Rank peer, std::string address, std::chrono::milliseconds timeout)
       : peer_(peer), address_(std::move(address)), timeout_(timeout) {}
 
-  // An attempt has failed for a reason that another one may mend.
+  // Records that an attempt has failed for a reason that may not last.
   void Failed(const absl::Status& why);
-  // `tick` has passed without a connection. Whether another attempt is to begin now; an error,
-  // kRendezvous, when the peer is to be given up: it has never been connected.
+  // Records that `tick` has passed without a connection. Returns whether another attempt is to
+  // begin now, or a kRendezvous error if the peer is to be given up: it has never been connected.
   absl::StatusOr<bool> Tick(std::chrono::milliseconds tick);
-  // The same where something else bounds the time: the connection was there before.
+  // Returns whether another attempt is to begin now, for a peer that was connected before: its
+  // EdgeInterruption bounds the time.
   bool TakeRetry();
-  // "rank 3 (10.0.0.4:29500: connection refused)": the outcome so far.
+  // Returns the outcome so far: "rank 3 (10.0.0.4:29500: connection refused)".
   std::string Describe();
 
  private:

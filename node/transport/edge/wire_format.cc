@@ -36,7 +36,7 @@ uint32_t WithNote(uint32_t crc32c, const Note& note) {
 
 std::shared_ptr<MessageChecksum> ChecksumsInFlight::Of(const SharedBytes& message) {
   MutexLock lock(mutex_);
-  // Few are in flight at a time: sweeping costs less than tidying up on release.
+  // Few checksums are in flight at a time: sweeping costs less than tidying up on release.
   std::erase_if(checksums_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<MessageChecksum>& known = checksums_[Key(message.begin, message.size)];
   std::shared_ptr<MessageChecksum> checksum = known.lock();
@@ -55,10 +55,11 @@ constexpr uint32_t FieldKey(int field) {
 }
 constexpr uint32_t kChunkKey = FieldKey(gossip::ToReceiver::kChunkFieldNumber);
 constexpr uint32_t kDataKey = FieldKey(gossip::Chunk::kDataFieldNumber);
-// Bytes; about the size of a second-level cache.
+// Size in bytes of the largest message that is copied into the cache; about the size of a
+// second-level cache.
 constexpr int64_t kCachedMessage = 4 << 20;
 
-// Bytes that stay in the nearest cache while they are looked at again.
+// Number of bytes that stay in the nearest cache while they are read again.
 constexpr int64_t kBlock = 16 << 10;
 
 absl::Status NotAMessage() {
@@ -126,7 +127,7 @@ int64_t SizeOf(uint64_t value) {
 }
 
 absl::StatusOr<ResumePoint> ResumePointOf(const gossip::ResumePoint& point) {
-  // Each belongs to an offer that was not answered, or to a post.
+  // Each open offer is unanswered, or belongs to a post; both are bounded by kMaxQueued.
   constexpr int kMost = 2 * Transport::kMaxQueued;
   if (point.open_offers_size() > kMost) {
     return absl::InvalidArgumentError(
@@ -182,7 +183,7 @@ std::string EncodeChunk(const ChunkHeader& header) {
   return message + fields;
 }
 
-// A length-delimited submessage.
+// Reads a length-delimited submessage.
 bool ReadSubmessage(CodedInputStream* in, google::protobuf::MessageLite* message) {
   uint32_t length;
   if (!in->ReadVarint32(&length)) return false;
@@ -214,7 +215,7 @@ bool ReadNote(CodedInputStream* in, Note* note) {
   return true;
 }
 
-// One field of a chunk before its data.
+// Reads one field of a chunk before its data.
 bool ReadChunkField(CodedInputStream* in, uint32_t key, gossip::Tag* tag, ChunkHeader* header) {
   switch (key) {
     case FieldKey(gossip::Chunk::kTagFieldNumber):
@@ -232,7 +233,7 @@ bool ReadChunkField(CodedInputStream* in, uint32_t key, gossip::Tag* tag, ChunkH
   }
 }
 
-// A chunk without data ends with the message; then its size is 0.
+// Decodes a chunk up to its data. A chunk without data ends with the message; its size is 0.
 absl::StatusOr<ChunkHeader> DecodeChunk(CodedInputStream* in, int64_t size) {
   uint32_t length;
   if (!in->ReadVarint32(&length) || in->CurrentPosition() + int64_t{length} != size) {
@@ -380,7 +381,7 @@ absl::StatusOr<ToSender> DecodeToSender(google::protobuf::io::ZeroCopyInputStrea
 
 absl::StatusOr<uint32_t> CopyChunkData(CodedInputStream* in, const ChunkHeader& chunk,
                                        std::byte* into, uint32_t crc32c, StreamedNorm* norm) {
-  // The first bytes of a large message would have left the cache by the time the last come.
+  // The first bytes of a large message would have left the cache by the time the last ones come.
   const CopyTo where = chunk.total > kCachedMessage ? CopyTo::kMemory : CopyTo::kCache;
   int64_t size = chunk.size;
   while (size > 0) {

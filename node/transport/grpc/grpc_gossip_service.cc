@@ -12,7 +12,7 @@
 namespace grapevine {
 namespace {
 
-// The time to hear why it was refused.
+// The time that a caller has to hear why its stream ends.
 constexpr std::chrono::milliseconds kEndTimeout{2000};
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -67,7 +67,7 @@ void GrpcIncomingStream::Abort(const absl::Status& why) {
   writes_.Close();
 }
 
-// After the last acknowledgement.
+// Ends the stream after the last acknowledgement is written.
 void GrpcIncomingStream::Leave() {
   End(absl::OkStatus());
   writes_.Finish();
@@ -138,7 +138,7 @@ void GrpcIncomingStream::Tick(std::chrono::milliseconds tick, const GrpcTranspor
       return;
     }
   }
-  if (faults_ != nullptr) Wake();  // what was held may go on
+  if (faults_ != nullptr) Wake();  // a message that was held may go on
   if (admitted()) return talk_.Tick(tick, options.peer_timeout, address());
   const absl::Status patient = talk_.TickUnadmitted(tick, options.peer_timeout);
   if (!patient.ok()) acceptor_->Reject(*this, patient);

@@ -1,8 +1,9 @@
-// Accepts the streams of callers on a node's server, a bounded number of unauthenticated callers
-// among them, and keeps them until they end. edge_acceptor.h decides who is admitted.
+// GrpcGossipService accepts the streams of callers on a node's server, among them a bounded number
+// of unauthenticated ones, and keeps them until they end. edge_acceptor.h decides which callers are
+// admitted.
 //
-// Thread-safe. Held by shared_ptr: streams refer to the service until they end. It must outlive the
-// server that it is registered with.
+// Thread-safe. Held by shared_ptr: streams refer to the service until they end. The service must
+// outlive the server with which it is registered.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_GOSSIP_SERVICE_H_
 #define GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_GOSSIP_SERVICE_H_
 
@@ -46,20 +47,22 @@ using RawGossip = gossip::Gossip::WithRawMethod_Exchange<gossip::Gossip::Service
 class GrpcStreamAcceptor {
  public:
   virtual ~GrpcStreamAcceptor() = default;
-  // A caller has come; false when it was rejected at once.
+  // Takes a caller that has connected; returns false if it was rejected at once.
   virtual bool OnConnect(std::shared_ptr<GrpcIncomingStream> stream) = 0;
   // Admits the stream or rejects it.
   virtual void OnHello(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) = 0;
   // Rejects an unauthenticated caller; `why` is phrased to follow "an unauthenticated caller ".
   virtual void Reject(GrpcIncomingStream& stream, const absl::Status& why) = 0;
-  // The stream is over.
+  // Forgets a stream that is over.
   virtual void OnClosed(GrpcIncomingStream* stream) = 0;
 };
 
-// A stream on which somebody sends to this node: the server's end of Gossip.Exchange. Until its
-// caller is authenticated, it is bounded in what it may send and for how long; once admitted, it
-// belongs to a peer's link. ReceivingEnd (edge/conversation.h) holds the conversation.
-// Pending operations keep it alive.
+// A stream on which a caller sends to this node: the server's end of Gossip.Exchange. Until the
+// caller is authenticated, the size and the duration of what it may send are bounded. Once
+// admitted, the stream belongs to a peer's link. ReceivingEnd (edge/conversation.h) holds the
+// conversation.
+//
+// Pending operations keep the stream alive.
 class GrpcIncomingStream final : public EdgeCaller,
                                  public std::enable_shared_from_this<GrpcIncomingStream> {
  public:
@@ -77,16 +80,16 @@ class GrpcIncomingStream final : public EdgeCaller,
   void Wake() override { writes_.Wake(); }
   void Abort(const absl::Status& why) override;
   void Leave() override;
-  // Ends it without waiting for the caller to listen.
+  // Ends the stream without waiting for the caller to listen.
   void Cancel() { call_.TryCancel(); }
 
-  // `tick` has passed: watches for silence.
+  // Records that `tick` has passed: watches for silence.
   void Tick(std::chrono::milliseconds tick, const GrpcTransportOptions& options);
   void Beat();
   bool authenticated() const { return talk_.authenticated(); }
   bool admitted() const { return talk_.admitted(); }
 
-  // By which its service knows it; set once, before anything is read.
+  // The number by which the service knows the stream; set once, before anything is read.
   UnprovenCallers::Caller caller = -1;
 
  private:
@@ -97,18 +100,19 @@ class GrpcIncomingStream final : public EdgeCaller,
   void Finish();
   void Finished();
   bool WriteNext();
-  // Sets how the stream ends, unless it ends already.
+  // Sets the status with which the stream ends, unless the stream is ending already.
   void End(const absl::Status& why);
   void Violated(const absl::Status& how);
   void Disconnected();
   bool Ending();
-  // Whether nothing may be written now. What ends is let through: nobody would write the rest.
+  // Whether nothing may be written now. A stream that is ending is not held, since nothing would
+  // write the rest later.
   bool Held() { return faults_ != nullptr && admitted() && !Ending() && faults_->Holds(peer_); }
 
   const std::shared_ptr<GrpcStreamAcceptor> acceptor_;
   const RankNames names_;
   const std::shared_ptr<EdgeFaults> faults_;
-  std::atomic<Rank> peer_ = -1;  // once admitted
+  std::atomic<Rank> peer_ = -1;  // set when the stream is admitted
   ReceivingEnd talk_;
   grpc::ServerContext call_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&call_};
@@ -120,8 +124,8 @@ class GrpcIncomingStream final : public EdgeCaller,
   grpc::ByteBuffer incoming_;
 
   Mutex mutex_;
-  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);      // set when it is ending
-  std::chrono::milliseconds ending_ ABSL_GUARDED_BY(mutex_){0};  // for how long
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);      // set once the stream is ending
+  std::chrono::milliseconds ending_ ABSL_GUARDED_BY(mutex_){0};  // time since then
 };
 
 class GrpcGossipService final : public GrpcStreamAcceptor,
@@ -130,20 +134,21 @@ class GrpcGossipService final : public GrpcStreamAcceptor,
   GrpcGossipService(GrpcTransportOptions options, std::shared_ptr<PeerLinks> links,
                     std::shared_ptr<StreamCount> streams, std::shared_ptr<GrpcQueue> queue);
 
-  // What to register with the server.
+  // Returns the service to register with the server.
   grpc::Service* service() { return &service_; }
 
-  // Starts accepting callers, as `self`; once. Those that came earlier have waited.
+  // Starts accepting callers, as `self`. Must be called once; callers that come earlier wait.
   void Open(const EdgeIdentity& self);
-  // Where this rank listens: it has a place among the callers, whoever else calls.
+  // Keeps a place among the callers for `rank`, which listens at `address`, no matter what other
+  // callers come.
   void KeepPlaceFor(Rank rank, const std::string& address);
-  // These ranks are admitted from now on.
+  // Admits the ranks `neighbours` from now on.
   void Expect(std::span<const Rank> neighbours) { acceptor_.Expect(neighbours); }
-  // This one no longer.
+  // Stops admitting `neighbour`.
   void Forget(Rank neighbour) { acceptor_.Forget(neighbour); }
   // Rejects all callers from now on, and those that still wait for admission.
   void Close();
-  // Ends all streams without waiting for anybody.
+  // Ends all streams without waiting for their callers.
   void Cancel();
 
   void Tick(std::chrono::milliseconds tick);
@@ -156,7 +161,7 @@ class GrpcGossipService final : public GrpcStreamAcceptor,
 
  private:
   void AwaitNext();
-  // Whom to reject, and why.
+  // A stream to reject, and the reason.
   struct Refusal {
     std::shared_ptr<GrpcIncomingStream> stream;
     absl::Status why;

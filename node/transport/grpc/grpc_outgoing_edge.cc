@@ -29,7 +29,7 @@ std::shared_ptr<grpc::Channel> NewChannel(const GrpcOutgoingEdge::Context& conte
                        arguments);
 }
 
-// A copy: the vector itself stays right.
+// Returns a copy of `bytes` with one bit flipped, so that the vector itself stays correct.
 SharedBytes WithAFlippedBit(const SharedBytes& bytes) {
   const auto size = static_cast<size_t>(bytes.size);
   std::shared_ptr<std::byte[]> copy(new std::byte[size]);
@@ -154,7 +154,7 @@ void GrpcOutgoingEdge::Tick(std::chrono::milliseconds tick) {
   const std::shared_ptr<GrpcOutgoingStream> current = stream();
   if (EdgeFaults* const faults = context_.options.faults.get(); faults != nullptr) {
     if (faults->Cuts(context_.link->peer())) return Cut(*current);
-    current->Wake();  // what was held may go on
+    current->Wake();  // a message that was held may go on
   }
   if (!connected()) return NotConnected(tick);
   const auto silence = current->watch().Tick(tick);
@@ -163,8 +163,8 @@ void GrpcOutgoingEdge::Tick(std::chrono::milliseconds tick) {
                                   context_.options.peer_timeout));
 }
 
-// A first connection that is still being made is left alone until it is there: what it cannot be
-// mended from is not what a cut shows.
+// Cuts a connection only once it stands: a first connection that cannot be made is not a failure
+// that can be mended, and so not what a cut is to show.
 void GrpcOutgoingEdge::Cut(GrpcOutgoingStream& current) {
   if (connected()) current.Cancel();
 }

@@ -1,5 +1,5 @@
-// The outgoing connection to one peer: dialled, retried until the peer is there, watched, dialled
-// again when it breaks, and ended in order.
+// GrpcOutgoingEdge is the outgoing connection to one peer. It dials the peer, retries until the
+// peer answers, watches the connection, dials again when it breaks, and ends it in order.
 //
 // Thread-safe. Held by shared_ptr; pending operations and an open stream keep it alive.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_OUTGOING_EDGE_H_
@@ -39,12 +39,11 @@ class GrpcOutgoingStream final : public EdgeStream,
  public:
   struct Context {
     SendingEnd::Context end;
-    // The stream has ended for a reason that may not last: another attempt may succeed.
+    // Called when the stream has ended for a reason that may not last: another attempt may succeed.
     std::function<void(const absl::Status& why)> retry;
-    // The stream is over; called last.
+    // Called last, when the stream is over.
     std::function<void()> done;
-    // May be null.
-    std::shared_ptr<EdgeFaults> faults;
+    std::shared_ptr<EdgeFaults> faults;  // may be null
   };
 
   explicit GrpcOutgoingStream(Context context) : context_(std::move(context)), end_(context_.end) {}
@@ -68,7 +67,7 @@ class GrpcOutgoingStream final : public EdgeStream,
   void Finish();
   void Finished();
   bool WriteNext();
-  // What the faults let through.
+  // Returns the next message to write that the faults let through.
   std::optional<SendingEnd::Message> NextUnderFaults();
 
   const Context context_;
@@ -83,7 +82,7 @@ class GrpcOutgoingStream final : public EdgeStream,
   grpc::Status status_;
   grpc::ByteBuffer incoming_;
   std::atomic<bool> started_ = false;
-  std::optional<SendingEnd::Message> dropped_;  // to be sent again; within WriteNext
+  std::optional<SendingEnd::Message> dropped_;  // to be written later; within WriteNext
 };
 
 class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
@@ -102,12 +101,14 @@ class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
 
   // Begins an attempt to connect.
   void Dial();
-  // `tick` has passed: retries, watches for silence.
+  // Records that `tick` has passed: retries the connection, and watches for silence.
   void Tick(std::chrono::milliseconds tick);
-  // "rank 3 (10.0.0.4:29500: connection refused)" while it is trying; else empty.
+  // Returns "rank 3 (10.0.0.4:29500: connection refused)" while the edge is trying to connect;
+  // empty otherwise.
   std::string Connecting();
   Rank peer() const { return context_.link->peer(); }
-  // Nothing more goes this way: the peer has left, or was given up.
+  // Whether nothing more goes over this edge: the peer has left or was given up, or this node has
+  // left.
   bool over() { return context_.link->outgoing_over(); }
   bool connected();
   // Sends a heartbeat.
@@ -117,14 +118,14 @@ class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
 
  private:
   void NotConnected(std::chrono::milliseconds tick);
-  // Breaks the connection; no other is tried meanwhile.
+  // Breaks the connection. The edge makes no other while it is cut.
   void Cut(GrpcOutgoingStream& current);
   std::shared_ptr<GrpcOutgoingStream> stream();
 
   const Context context_;
   const std::shared_ptr<grpc::Channel> channel_;
   DialAttempts attempts_;
-  uint64_t calls_ = 0;  // within Dial, one at a time
+  uint64_t calls_ = 0;  // number of calls so far; within Dial, which runs one at a time
   Mutex mutex_;
   std::shared_ptr<GrpcOutgoingStream> stream_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,5 +1,5 @@
-// What the transport's gRPC streams, in both directions, are made of: the completion queue and the
-// one thread that serves it, the number of streams open on it, and byte buffers.
+// The parts of which the transport's gRPC streams, in both directions, are made: the completion
+// queue and the one thread that serves it, the number of open streams, and byte buffers.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_STREAMS_H_
 #define GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_STREAMS_H_
 
@@ -19,12 +19,13 @@
 
 namespace grapevine {
 
-// One kind of operation of one stream, pending at most once at a time.
+// The tag of one kind of operation of one stream, which is pending at most once at a time.
 class GrpcTag {
  public:
   explicit GrpcTag(std::function<void(bool ok)> run) : run_(std::move(run)) {}
 
-  // What to hand to gRPC; keeps `owner`, in which this tag lives, alive until it has run.
+  // Returns the pointer to hand to gRPC. Keeps `owner`, in which this tag lives, alive until the
+  // tag has run.
   void* Arm(std::shared_ptr<void> owner) {
     owner_ = std::move(owner);
     AnnotateHappensBefore(this);
@@ -41,18 +42,20 @@ class GrpcTag {
   std::shared_ptr<void> owner_;
 };
 
-// gRPC's completion queue and its thread, on which all streams complete. One thread per node,
-// because two would pass the sockets back and forth; our own, because those of gRPC's callback API
-// sleep for 100 ms after a second without work, and in 1.51 destroy themselves when the last
-// channel is released on one of them.
+// GrpcQueue owns gRPC's completion queue and the thread on which all streams complete. A node has
+// one such thread, because two would pass the sockets back and forth. The thread is our own,
+// because the threads of gRPC's callback API sleep for 100 ms after a second without work, and in
+// gRPC 1.51 destroy themselves when the last channel is released on one of them.
 //
 // Thread-compatible; cq() may be used from any thread.
 class GrpcQueue {
  public:
-  // Once, before the server is built. Starts running what completes: beside such a queue gRPC gives
-  // the server's synchronous services no poller of their own.
+  // Adds the queue to `builder`, and starts the thread at once: beside such a queue, gRPC gives the
+  // server's synchronous services no poller of their own. Must be called once, before the server is
+  // built.
   void AddTo(grpc::ServerBuilder& builder);
-  // Waits for pending operations; the server is shut down, not yet destroyed.
+  // Waits for pending operations and ends the thread. Must be called while the server is shut down
+  // but not yet destroyed.
   void Stop();
 
   grpc::ServerCompletionQueue* cq() { return queue_.get(); }
@@ -76,7 +79,7 @@ class StreamCount {
     MutexLock lock(mutex_);
     if (--count_ == 0) none_.NotifyAll();
   }
-  // False when some are still open at the deadline.
+  // Waits until no stream is open; returns false if some still are at the deadline.
   bool AwaitNone(std::chrono::steady_clock::time_point deadline) {
     MutexLock lock(mutex_);
     while (count_ > 0) {
@@ -91,11 +94,11 @@ class StreamCount {
   int count_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// The bytes of a message (edge/wire_format.h) as gRPC writes them.
+// Returns the bytes of a message (edge/wire_format.h) as gRPC writes them.
 grpc::ByteBuffer ToByteBuffer(const std::string& bytes);
 
-// `header` and the data behind it, which is not copied: the buffer keeps it alive until gRPC
-// releases it.
+// Returns `header` followed by `data`. The data is not copied: the buffer keeps it alive until gRPC
+// releases the buffer.
 grpc::ByteBuffer ToByteBuffer(const std::string& header, const SharedBytes& data);
 
 }  // namespace grapevine

@@ -11,14 +11,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Peers that still read hear the end of what was sent within `kLinger`; gRPC
-// ends what is then cancelled within `kCancelled`.
+// Peers that still read hear the end of what was sent within kLinger. gRPC ends streams that are
+// then cancelled within kCancelled.
 constexpr std::chrono::seconds kLinger{1};
 constexpr std::chrono::seconds kCancelled{10};
 
 constexpr int kTicksPerBeat = 4;
 
-// Four heartbeats within the time-out, four ticks between two heartbeats.
+// Returns the tick for which four heartbeats fall within the time-out and four ticks between two
+// heartbeats; within fixed bounds.
 milliseconds TickFor(const GrpcTransportOptions& options) {
   return std::clamp(options.peer_timeout / (4 * kTicksPerBeat), milliseconds(5), milliseconds(200));
 }
@@ -73,7 +74,7 @@ absl::Status GrpcTransport::EnsureDialled(Rank peer) {
     MutexLock lock(mutex_);
     CHECK(!addresses_.empty()) << "not joined";
     if (stopping_ || edges_.contains(peer)) return absl::OkStatus();
-    // It has not come, and is left out soon.
+    // A peer without an address has not come, and is left out soon.
     if (addresses_[peer].empty()) return absl::OkStatus();
     edge = std::make_shared<GrpcOutgoingEdge>(GrpcOutgoingEdge::Context{
         self_, options_, link, addresses_[peer], checksums_, streams_, queue_});

@@ -1,9 +1,9 @@
-// The transport between nodes: vectors over gRPC, one stream for each direction between two
+// GrpcTransport moves vectors between nodes over gRPC, on one stream for each direction between two
 // neighbours. See docs/transport.md.
 //
 // Lifetime: construct; AddTo the builder of the node's server; start the server; Join when the run
 // is known; use as Transport; Shutdown; shut the server down; destroy the transport; destroy the
-// server (the order that gRPC requires of those that share a server's completion queue).
+// server. gRPC requires this order of objects that share a server's completion queue.
 //
 // Thread-safe. The sink must live until Shutdown has returned.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_H_
@@ -33,17 +33,16 @@ namespace grapevine {
 
 class GrpcTransport : public Transport {
  public:
-  // `self` is this node; its run_id may come later, with Join.
+  // `self` is the identity of this node; Join sets its run_id.
   GrpcTransport(EdgeIdentity self, GrpcTransportOptions options, TransportSink* sink);
   ~GrpcTransport() override;
 
-  // Registers the service, which shows in reflection. The builder also wants
-  // ApplyServerArguments.
+  // Registers the service, which shows in reflection. The builder also needs ApplyServerArguments.
   void AddTo(grpc::ServerBuilder& builder);
 
-  // The run this node belongs to and where its ranks listen (host:port). Once,
-  // with the server started, before Dial, Send and Post; peers that came earlier
-  // have waited for it.
+  // Sets the run that this node belongs to and the addresses (host:port) at which its ranks listen.
+  // Must be called once, after the server has started and before Dial, Send and Post. Peers that
+  // call earlier wait until then.
   void Join(std::string run_id, std::vector<std::string> addresses);
 
   void Dial(std::span<const Rank> peers) override;
@@ -52,22 +51,23 @@ class GrpcTransport : public Transport {
   absl::Status Decline(Rank from, Tag tag) override;
   absl::Status Withdraw(Rank from, Tag tag) override;
   void GiveUp(Rank peer, const absl::Status& why) override;
-  // Before the peer is taken in: which process it is, and where it listens.
+  // Tells which process the peer is and where it listens. Must be called before TakeIn(peer).
   void Expect(Rank peer, uint64_t process, std::string address);
   void TakeIn(Rank peer) override;
-  // The first of the peers that it is trying to reach, and the outcome so far; empty when all
-  // dialled peers are connected.
+  // Returns the first of the peers that the transport is trying to reach, and the outcome so far;
+  // empty if all dialled peers are connected.
   std::string Connecting();
-  // By neighbour that it sends to, while neither has left: whether they are connected.
+  // Returns, for each neighbour that this node sends to, whether it is connected. Leaves out an
+  // edge once either end has left or the neighbour was given up.
   std::map<Rank, bool> Connected();
   TransportCounters counters() const override { return links_->counters(); }
-  // Waits a second for peers to hear the end of what was sent.
+  // Waits up to a second for peers to hear the end of what was sent.
   void Shutdown() override;
 
  private:
   absl::Status EnsureDialled(Rank peer);
   std::vector<std::shared_ptr<GrpcOutgoingEdge>> Edges();
-  // Heartbeats, retries and the detection of silence.
+  // Runs the monitor's thread: sends heartbeats, retries connections and detects silence.
   void Monitor();
   bool AwaitTick();
   void Tick();
@@ -89,8 +89,8 @@ class GrpcTransport : public Transport {
     uint64_t process;
     std::string address;
   };
-  std::map<Rank, Newcomer> newcomers_ ABSL_GUARDED_BY(mutex_);  // not taken in yet
-  // Null for a peer that was given up: what its last call has not sent is kept no longer.
+  std::map<Rank, Newcomer> newcomers_ ABSL_GUARDED_BY(mutex_);  // expected, but not taken in yet
+  // Null for a peer that was given up, so that what its last call has not sent is kept no longer.
   std::map<Rank, std::shared_ptr<GrpcOutgoingEdge>> edges_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Condition stop_;

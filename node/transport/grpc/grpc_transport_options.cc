@@ -9,17 +9,17 @@
 namespace grapevine {
 namespace {
 
-// Estimating the bandwidth-delay product costs more than it gains where there is no delay.
+// Estimating the bandwidth-delay product costs more than it gains on a path without delay.
 constexpr char kBdpProbe[] = "grpc.http2.bdp_probe";
 
-// What all connections to a server may hold in gRPC's buffers together.
+// Bytes that all connections to a server together may hold in gRPC's buffers.
 constexpr size_t kServerQuota = size_t{256} << 20;
 
-// For the services that hold a thread for a call: health and reflection.
+// Threads for the services that hold a thread for a call: health and reflection.
 constexpr int kServerThreads = 16;
 
-// A chunk of the usual size goes in one HTTP/2 frame, instead of 16 KiB pieces, each with a header
-// to write and to parse.
+// The HTTP/2 frame size with which a chunk of the usual size goes in one frame, instead of in 16
+// KiB pieces, each with a header to write and to parse.
 constexpr int kFrameBytes = (1 << 20) + (64 << 10);
 
 bool IsLoopbackAddress(const std::string& address) {

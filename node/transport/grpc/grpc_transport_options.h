@@ -1,7 +1,7 @@
-// The settings of the gRPC transport, and the gRPC arguments that follow from them: measured
-// choices, see docs/transport.md.
+// The settings of the gRPC transport, and the gRPC arguments that follow from them. The choices are
+// measured; see docs/transport.md.
 //
-// Plain values and pure functions, but for EdgeFaults.
+// Plain values and pure functions, except EdgeFaults.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_OPTIONS_H_
 #define GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_OPTIONS_H_
 
@@ -20,51 +20,53 @@
 
 namespace grapevine {
 
-// What is wrong with a node's edges on purpose (--chaos), asked before it writes to a peer.
-//
-// A transport that has none asks nothing. Thread-safe.
+// Faults that are put into a node's edges on purpose (--chaos). A transport with faults asks them
+// before it writes to a peer. Thread-safe.
 class EdgeFaults {
  public:
   virtual ~EdgeFaults() = default;
-  // The connection to `peer` breaks, and no other is made; asked at every tick of the transport.
+  // Whether the connection to `peer` breaks and no other is made. Asked at every tick of the
+  // transport.
   virtual bool Cuts(Rank peer) = 0;
-  // Nothing is written to `peer`; asked again at the next tick.
+  // Whether nothing may be written to `peer`. Asked again at the next tick.
   virtual bool Holds(Rank peer) = 0;
-  // Once for each chunk: it is held until its packets would have been sent again, and all behind
-  // it; and one of its bits is flipped.
+  // Whether a chunk, and everything behind it, is held until its packets would have been sent
+  // again. Asked once for each chunk.
   virtual bool Drops(Rank peer) = 0;
+  // Whether one bit of a chunk is flipped. Asked once for each chunk.
   virtual bool Corrupts(Rank peer) = 0;
 };
 
 struct GrpcTransportOptions {
   // A peer that has been silent for this long has failed (--peer-timeout).
   std::chrono::milliseconds peer_timeout{30000};
-  // How long to try to reach a peer, and to wait for one to come (--rendezvous-timeout).
+  // The time to try to reach a peer, and to wait for a peer to come (--rendezvous-timeout).
   std::chrono::milliseconds connect_timeout{60000};
-  // Data in one gRPC message, at most kMaxChunkBytes.
+  // Bytes of data in one gRPC message; at most kMaxChunkBytes.
   int64_t chunk_bytes = 1 << 20;
   static constexpr int64_t kMaxChunkBytes = 3 << 20;
-  // For outgoing connections; plain text when null.
+  // Credentials of outgoing connections; null for plain text.
   std::shared_ptr<grpc::ChannelCredentials> credentials;
-  // By which certificates name ranks.
+  // The names by which certificates name ranks.
   RankNames names = {};
   // The secret that the nodes of the run share.
   RunToken token = {};
-  // The round this node is in, for heartbeats; from any thread, without blocking.
+  // Returns the round that this node is in, for heartbeats. Called from any thread; must not block.
   std::function<Round()> round = [] { return Round{0}; };
-  // The most streams whose callers are not authenticated, and as many again from hosts of the run
-  // (UnprovenCallers).
+  // The largest number of streams whose callers are not authenticated. As many again may come from
+  // hosts of the run (UnprovenCallers).
   int max_unknown_streams = 32;
-  // What goes wrong on purpose; null: nothing.
+  // Faults to put in on purpose; null for none.
   std::shared_ptr<EdgeFaults> faults = nullptr;
 };
 
-// For a connection to `address` (host:port).
+// Returns the arguments of a connection to `address` (host:port).
 grpc::ChannelArguments TransportChannelArguments(const std::string& address,
                                                  std::chrono::milliseconds peer_timeout);
 
-// For a server with a transport, and possibly other services, that listens on loopback only if
-// `loopback`. Bounds what unauthenticated callers can make it hold.
+// Sets the arguments of a server with a transport, and possibly other services. `loopback` says
+// that the server listens on loopback only. Bounds what unauthenticated callers can make the server
+// hold.
 void ApplyServerArguments(grpc::ServerBuilder& builder, bool loopback);
 
 }  // namespace grapevine

@@ -12,9 +12,9 @@
 namespace grapevine {
 namespace {
 
-constexpr int64_t kTensorAlignment = 16;  // bytes, of every pointer given to a plan
-// More than the heuristics have been seen to propose (37). In fp32 without tensor cores what
-// may run stands last.
+constexpr int64_t kTensorAlignment = 16;  // bytes; the alignment of every pointer given to a plan
+// More configurations than the heuristics have been seen to propose (37). A small limit would lose
+// plans: in fp32 without tensor cores, the allowed configurations come last.
 constexpr int64_t kMaxConfigurations = 64;
 
 std::vector<int64_t> Dimensions(const TensorShape& s) { return {s.n, s.c, s.h, s.w}; }
@@ -22,7 +22,7 @@ std::vector<int64_t> NhwcStrides(const TensorShape& s) {
   return {s.c * s.area(), 1, s.w * s.c, s.c};
 }
 
-// The descriptors that `owner` gives out under `name`.
+// Returns the descriptors that `owner` gives out under `name`, at most `most`.
 absl::StatusOr<std::vector<CudnnDescriptor>> Children(const CudnnDescriptor& owner,
                                                       cudnnBackendAttributeName_t name,
                                                       cudnnBackendDescriptorType_t type,
@@ -353,7 +353,7 @@ absl::StatusOr<std::vector<CudnnPlan>> CudnnGraph::Plans(const CudnnTarget& targ
   ASSIGN_OR_RETURN(const CudnnDescriptor operations, Operations(target));
   std::vector<CudnnPlan> plans;
   absl::Status why = absl::InternalError(absl::StrCat(name_, ": cuDNN has no engine that may run"));
-  // The fallback's are slow more often than not: for graphs with few other plans.
+  // The fallback's configurations are slow more often than not, and serve graphs with few others.
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     if (static_cast<int>(plans.size()) == most) break;
     const auto configurations = Configurations(operations, mode, target);

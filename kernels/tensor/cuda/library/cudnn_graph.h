@@ -1,12 +1,12 @@
-// cuDNN 9's graph API: a graph of operations on tensors of known formats, the plans that
-// cuDNN proposes for it, and running one; and the graphs of a convolution.
+// cuDNN 9's graph API: a graph of operations on tensors of known formats, the plans that cuDNN
+// proposes for it, and running a plan; and the graphs of a convolution.
 //
-// The only file that uses the backend's descriptors. A graph can be planned for a GPU that is
-// not present (CudnnTarget's other constructor), so that tests show that our graphs are well
-// formed and have engines on every generation of GPUs.
+// No other file uses the backend's descriptors. A graph can be planned for a GPU that is not
+// present (CudnnTarget::Described), so that tests show that our graphs are well formed and have
+// engines on every generation of GPUs.
 //
-// Thread-compatible. Plans keep alive what they need of their graph; the handle is the
-// caller's and outlives them.
+// Thread-compatible. A plan keeps the parts of its graph alive that it needs. The caller owns the
+// handle, which must outlive the plans.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_CUDNN_GRAPH_H_
 #define GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_CUDNN_GRAPH_H_
 
@@ -28,18 +28,18 @@
 
 namespace grapevine {
 
-// OK, or Internal: "WHAT: STATUS: cuDNN's last error message".
+// Returns OK, or Internal with the message "WHAT: STATUS: cuDNN's last error message".
 absl::Status CudnnStatus(cudnnStatus_t status, std::string_view what);
 
 cudnnDataType_t CudnnType(ElementType type);
 
-// One descriptor of the backend. Copies share it.
+// A descriptor of the backend. Copies share the descriptor.
 class CudnnDescriptor {
  public:
   CudnnDescriptor() = default;
   explicit CudnnDescriptor(cudnnBackendDescriptorType_t type);
 
-  // Whether it exists; setting an attribute fails otherwise.
+  // Returns null if the descriptor could not be made; setting an attribute then fails.
   cudnnBackendDescriptor_t get() const { return descriptor_.get(); }
 
   cudnnStatus_t Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
@@ -52,15 +52,16 @@ class CudnnDescriptor {
   std::shared_ptr<void> descriptor_;
 };
 
-// What plans are made for: the GPU of a handle, or one that is only described.
+// The GPU for which plans are made: the GPU of a handle, or one that is only described.
 class CudnnTarget {
  public:
   explicit CudnnTarget(cudnnHandle_t handle) : handle_(handle) {}
-  // `json` is what CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION takes.
+  // Makes a target that is only described. `json` is a value of
+  // CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION.
   static absl::StatusOr<CudnnTarget> Described(std::string_view json);
 
   cudnnHandle_t handle() const { return handle_; }
-  const CudnnDescriptor& device() const { return device_; }  // none where there is a handle
+  const CudnnDescriptor& device() const { return device_; }  // empty if the target has a handle
 
  private:
   CudnnTarget() = default;
@@ -68,11 +69,11 @@ class CudnnTarget {
   CudnnDescriptor device_;
 };
 
-// A tensor of a graph. One that is `within` has no memory: it goes from one operation to the
+// A tensor of a graph. A tensor that is `within` has no memory: it goes from one operation to the
 // next.
 struct CudnnTensor {
-  int64_t id = 0;       // by which CudnnPlan::Run finds its memory
-  TensorFormat format;  // nhwc; for weights (out, in, kh, kw) likewise: cuDNN's KRSC
+  int64_t id = 0;       // the id by which CudnnPlan::Bind finds the tensor's memory
+  TensorFormat format;  // nhwc, also for weights (out, in, kh, kw): cuDNN's KRSC
   bool within = false;
 };
 
@@ -83,14 +84,14 @@ struct CudnnWindow {
 
 struct CudnnEngineRules {
   bool tensor_cores_for_fp32 = true;  // TF32
-  // The same bits in every run of one plan.
+  // Whether every run of a plan must give the same bits.
   bool deterministic = true;
 };
 
-// A plan with its arguments: what one step runs.
+// A plan with its arguments, ready to run.
 class CudnnCall {
  public:
-  // Queues it on the handle's stream.
+  // Queues the call on the handle's stream.
   absl::Status Run(cudnnHandle_t handle) const;
 
  private:
@@ -103,7 +104,7 @@ class CudnnCall {
 class CudnnPlan {
  public:
   int64_t workspace_bytes() const { return workspace_bytes_; }
-  // The name of the graph, and of the engine.
+  // The names of the graph and of the engine.
   const std::string& name() const { return name_; }
 
   struct Argument {
@@ -120,28 +121,28 @@ class CudnnPlan {
   int64_t workspace_bytes_ = 0;
 };
 
-// Errors are kept until Plans, which reports the first one.
+// A graph of operations. Errors are kept until Plans, which reports the first one.
 class CudnnGraph {
  public:
-  // `name` says operation, shapes and types; it begins every error.
+  // `name` names the operation, shapes and types; it begins every error.
   explicit CudnnGraph(std::string name) : name_(std::move(name)) {}
 
   const std::string& name() const { return name_; }
 
   enum class Pass { kForward, kDataGradient, kFilterGradient };
-  // x, w, y are the operands, or their gradients where the pass writes those. fp32
-  // accumulation.
+  // Adds a convolution with fp32 accumulation. x, w and y are the operands, or their gradients if
+  // the pass reads or writes these.
   void Convolution(Pass pass, const CudnnWindow& window, const CudnnTensor& x, const CudnnTensor& w,
                    const CudnnTensor& y);
-  // y = a + b, b broadcast.
+  // Adds y = a + b, where b is broadcast.
   void Add(const CudnnTensor& a, const CudnnTensor& b, const CudnnTensor& y);
   void Relu(const CudnnTensor& x, const CudnnTensor& y);
 
-  // The tensors that lie in memory.
+  // Returns the tensors that lie in memory.
   const std::vector<CudnnTensor>& arguments() const { return arguments_; }
 
-  // At most `most` plans that cuDNN can run, in the order of its heuristics; at least one, else
-  // the error says why there is none.
+  // Returns at most `most` plans that cuDNN can run, in the order of its heuristics, and at least
+  // one. If no plan can run, the error says why.
   absl::StatusOr<std::vector<CudnnPlan>> Plans(const CudnnTarget& target,
                                                const CudnnEngineRules& rules, int most);
 
@@ -161,10 +162,10 @@ class CudnnGraph {
   std::vector<std::pair<int64_t, CudnnDescriptor>> tensors_;
   std::vector<CudnnTensor> arguments_;
   std::vector<CudnnDescriptor> operations_;
-  bool fp32_ = false;  // the operands are
+  bool fp32_ = false;  // whether the operands are fp32
 };
 
-// Ids of the arguments of a convolution's graphs.
+// The ids of the arguments of a convolution's graphs.
 enum ConvolutionArgument : int64_t { kInput = 1, kWeights = 2, kOutput = 3, kBias = 4 };
 
 // The graphs of one convolution: forward, and the two gradients. A value; needs no GPU.
@@ -173,13 +174,14 @@ class ConvolutionGraphs {
   ConvolutionGraphs(const Convolution& operation, const TensorFormat& input);
 
   const TensorFormat& output() const { return output_; }
-  // (out, in, kh, kw) in cuDNN's order, of the input's type. So is the bias: cuDNN has no
-  // engine that adds an fp32 bias to bf16 or fp16.
+  // The weights (out, in, kh, kw) in cuDNN's order, of the input's type. The bias has the input's
+  // type too: cuDNN has no engine that adds an fp32 bias to bf16 or fp16.
   const TensorFormat& weights() const { return weights_; }
 
-  // The product alone; kInput, kWeights and kOutput are gradients in passes that write these.
+  // Returns the graph of the product alone. In the gradients' passes, kOutput is a gradient, and so
+  // is kInput or kWeights, whichever the pass writes.
   CudnnGraph Product(CudnnGraph::Pass pass) const;
-  // Forward with the bias and the ReLU that the operation has.
+  // Returns the graph of the forward pass with the operation's bias and ReLU, if it has them.
   CudnnGraph Fused() const;
 
  private:

@@ -1,4 +1,4 @@
-// The functions of cuDNN and of cuBLASLt that we call, loaded on first use.
+// The functions of cuDNN and cuBLASLt that we call, loaded on first use.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_GPU_LIBRARIES_H_
@@ -26,10 +26,10 @@ struct CudnnLibrary {
   decltype(&::cudnnBackendExecute) execute;
 };
 
-// Unavailable where it is not installed.
+// Loads cuDNN. Unavailable if it is not installed.
 absl::Status LoadCudnn();
 
-// Where LoadCudnn is OK.
+// Returns the functions of cuDNN. Requires that LoadCudnn is OK.
 const CudnnLibrary& Cudnn();
 
 struct BlasLibrary {
@@ -50,10 +50,10 @@ struct BlasLibrary {
   decltype(&::cublasLtMatmul) matmul;
 };
 
-// Unavailable where it is not installed.
+// Loads cuBLASLt. Unavailable if it is not installed.
 absl::Status LoadBlas();
 
-// Where LoadBlas is OK.
+// Returns the functions of cuBLASLt. Requires that LoadBlas is OK.
 const BlasLibrary& Blas();
 
 }  // namespace grapevine

@@ -11,11 +11,12 @@
 namespace grapevine {
 namespace {
 
-// Each is measured so often, in turns: a clock that still rises, or another process, does
-// not decide.
+// The number of times that each plan is measured, in turns, so that neither a clock that still
+// rises nor another process decides.
 constexpr int kTurns = 2;
 
-// The first where several are as fast; `why` when none runs and says nothing else.
+// Returns the fastest candidate, the first of equals. If none runs, returns the reason of the last
+// one, or `why` if there are no candidates.
 absl::StatusOr<FastestPlan> FastestOf(const std::vector<size_t>& candidates,
                                       const PlanCache::Measure& measure, absl::Status why) {
   std::vector<FastestPlan> plans;

@@ -1,7 +1,7 @@
 // A library that is loaded on first use, not with the program.
 //
-// cuDNN and cuBLASLt are hundreds of megabytes, which runs without a GPU would otherwise map
-// and wait for, too. Thread-compatible. Loaded libraries stay until the process ends.
+// cuDNN and cuBLASLt are hundreds of megabytes, which runs without a GPU would otherwise map and
+// wait for too. Loaded libraries stay until the process ends. Thread-compatible.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_SHARED_LIBRARY_H_
 #define GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_SHARED_LIBRARY_H_
 
@@ -15,17 +15,17 @@ namespace grapevine {
 class SharedLibrary {
  public:
   // Loads `file` ("libcudnn.so.9"), a part of `product` ("cuDNN 9"), from the loader's search
-  // path, or else from the CUDA Toolkit that the program was built with.
+  // path, or else from the CUDA Toolkit with which the program was built.
   SharedLibrary(std::string file, std::string product);
 
-  // Puts the function's address into `*function`, of the type that the library's header
-  // declares.
+  // Stores the address of function `name` in `*function`, which has the type that the library's
+  // header declares.
   template <typename Function>
   void Find(const char* name, Function** function) {
     *function = reinterpret_cast<Function*>(Address(name));
   }
 
-  // OK, or Unavailable with the first error: the file, what the loader said, and the
+  // Returns OK, or Unavailable with the first error: the file, the loader's message, and the
   // remedy.
   const absl::Status& status() const { return status_; }
 

@@ -4,14 +4,15 @@
 namespace grapevine {
 namespace {
 
-// Blocks; a constant, so that sums are the same on all GPUs. Three for each multiprocessor
-// of a large GPU, which these kernels' registers let run at once: no last wave of a few.
+// The number of blocks. It is a constant, so that sums are the same on all GPUs. A large GPU gets
+// three blocks for each multiprocessor; these kernels' registers let all of them run at once, so
+// that no last wave of a few blocks is left.
 constexpr int64_t kBlocks = 384;
 constexpr int kResidentBlocks = 3;
-// Rows that a thread should have at least.
+// The number of rows that a thread should have at least.
 constexpr int64_t kRowsOfThread = 8;
 
-// How threads divide a matrix. A thread has `width` neighbouring channels (a group) in
+// The division of a matrix among threads. A thread has `width` neighbouring channels (a group) in
 // every threads_y-th row of its block's chunk of rows.
 struct Division {
   int width;
@@ -20,7 +21,7 @@ struct Division {
   int64_t groups;
   int64_t chunk_rows;
   unsigned chunks;
-  unsigned columns;  // blocks beside each other
+  unsigned columns;  // the number of blocks that share the groups of a row
 
   dim3 grid() const { return dim3(columns, chunks); }
   dim3 block() const {
@@ -63,10 +64,10 @@ __device__ inline Part PartOf(int64_t groups, int64_t rows, int64_t chunk_rows) 
   return part;
 }
 
-// Calls run.operator()<kRows>(row) for kRows rows of the part at once, blockDim.y apart,
-// then <1> for those that are left. With all loads before the first use or store, a thread
-// has kRows loads of each tensor under way (four to eight in all: what kResidentBlocks
-// leaves registers for); the compiler cannot move them there, since the tensors may be the same.
+// Calls run.operator()<kRows>(row) for kRows rows of the part at once, blockDim.y apart, then <1>
+// for each row that is left. If all loads come before the first use or store, a thread has kRows
+// loads of each tensor in flight (four to eight in all, for which kResidentBlocks leaves
+// registers). The compiler cannot reorder the loads by itself, since the tensors may be the same.
 template <int kRows, typename Run>
 __device__ __forceinline__ void ForRows(const Part& part, const Run& run) {
   int64_t row = part.first_row;
@@ -76,7 +77,7 @@ __device__ __forceinline__ void ForRows(const Part& part, const Run& run) {
   for (; row < part.last_row; row += blockDim.y) run.template operator()<1>(row);
 }
 
-// The same group of kRows rows of a tensor; zeros where there is no tensor.
+// One group of channels in kRows rows of a tensor; zeros if the tensor is null.
 template <typename T, int kWidth, int kRows>
 struct RowsOf {
   __device__ __forceinline__ RowsOf(const T* x, int64_t at, int64_t stride) {
@@ -91,7 +92,7 @@ struct RowsOf {
 struct Moments {
   double count;
   double mean;
-  double deviation;  // sum of squared deviations
+  double deviation;  // the sum of squared deviations
 };
 __device__ inline Moments Join(const Moments& a, const Moments& b) {
   const double count = a.count + b.count;
@@ -102,7 +103,8 @@ __device__ inline Moments Join(const Moments& a, const Moments& b) {
           a.deviation + b.deviation + delta * delta * a.count * share};
 }
 
-// Both arrays of `partial` hold a value per (channel, chunk).
+// Computes the mean and the sum of squared deviations of each chunk. `partial` holds two arrays,
+// each with a value per (channel, chunk).
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     MomentsKernel(const T* x, int64_t channels, int64_t rows, int64_t chunk_rows, float* partial) {
@@ -179,14 +181,14 @@ __device__ inline void WriteScaleAndShift(int64_t c, float mean, double variance
   coefficients.shift[c] = parameters.bias[c] - mean * scale;
 }
 
-// A warp per channel.
+// Computes a channel's coefficients with a warp.
 __global__ void BatchCoefficientsKernel(const float* partial, int64_t channels, int64_t rows,
                                         int64_t chunk_rows, int chunks,
                                         ChannelParameters parameters,
                                         ChannelCoefficients coefficients, float* batch_mean,
                                         float* batch_variance) {
   const int64_t c = blockIdx.x * int64_t{blockDim.y} + threadIdx.y;
-  if (c >= channels) return;  // whole warps
+  if (c >= channels) return;  // holds for whole warps
   Moments moments = {0, 0, 0};
   for (int chunk = static_cast<int>(threadIdx.x); chunk < chunks; chunk += kWarp) {
     const int64_t at = c * chunks + chunk;
@@ -250,7 +252,8 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
   });
 }
 
-// Without x: the sums of dy alone.
+// Computes the sums of g and of g * (x - mean) of each chunk, and writes g into dy. Without x, only
+// the sums of g are meaningful.
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     GradientSumsKernel(const T* x, const T* y, T* dy, const T* dy2, const float* mean,
@@ -323,16 +326,16 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
 
 struct SumResults {
   ChannelCoefficients coefficients;
-  InputCoefficients input;           // null: a bias alone
-  float* weight_gradient = nullptr;  // likewise
+  InputCoefficients input;           // null for the gradient of a bias alone
+  float* weight_gradient = nullptr;  // null for the gradient of a bias alone
   float* bias_gradient = nullptr;
 };
 
-// A warp per channel.
+// Computes a channel's results with a warp.
 __global__ void SumResultsKernel(const float* partial, int64_t channels, int64_t rows, int chunks,
                                  LossScaled scaled, SumResults results) {
   const int64_t c = blockIdx.x * int64_t{blockDim.y} + threadIdx.y;
-  if (c >= channels) return;  // whole warps
+  if (c >= channels) return;  // holds for whole warps
   double sum = 0;
   double dot = 0;
   for (int chunk = static_cast<int>(threadIdx.x); chunk < chunks; chunk += kWarp) {
@@ -393,7 +396,7 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
   });
 }
 
-// Calls run.operator()<T, width>() for the matrix's type and the division's width.
+// Calls run.operator()<T, kWidth>() for the matrix's type and the division's width.
 template <typename Run>
 cudaError_t WithWidth(const ChannelMatrix& matrix, const Division& division, const Run& run) {
   return WithElement(matrix.type, [&](auto element) {
@@ -492,7 +495,7 @@ cudaError_t CudaInputGradient(const ChannelMatrix& matrix, const void* x, const 
 
 cudaError_t CudaBiasGradient(const ChannelMatrix& matrix, const void* dy, const LossScaled& scaled,
                              float* gradient, float* partial, cudaStream_t stream) {
-  // Without x, y and dy2 nothing is written into dy.
+  // Nothing is written into dy, since y and dy2 are null.
   return Sums(matrix, {.dy = const_cast<void*>(dy)}, nullptr, scaled, {.bias_gradient = gradient},
               partial, stream);
 }

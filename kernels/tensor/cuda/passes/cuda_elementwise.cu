@@ -50,7 +50,7 @@ __global__ void AddBiasKernel(const T* bias, bool relu, int64_t size, int64_t ch
   }
 }
 
-// The extents of an image, for blocks that have one of its rows each.
+// The extents of an image, for kernels whose blocks have one of its rows each.
 struct Image {
   int height;
   int width;

@@ -24,7 +24,7 @@ Windows WindowsOf(const PoolingWindows& w) {
           .max = w.kind == Pooling::Kind::kMax};
 }
 
-// The part of a window inside of the image, along one dimension.
+// The part of a window that is inside the image, along one dimension.
 struct Extent {
   int begin;
   int end;
@@ -34,14 +34,14 @@ __device__ inline Extent ExtentOf(int out, int stride, int padding, int kernel, 
   return {max(start, 0), min(start + kernel, size)};
 }
 
-// The windows that hold position `in`, along one dimension.
+// Returns the windows that contain position `in`, along one dimension.
 __device__ inline Extent WindowsOver(int in, int stride, int padding, int kernel, int windows) {
   const int last = (in + padding) / stride;
   const int first = in + padding < kernel ? 0 : (in + padding - kernel) / stride + 1;
   return {first, min(last + 1, windows)};
 }
 
-// A block has one row of the output of one image.
+// Pools. A block computes one row of the output of one image.
 template <typename T>
 __global__ void PoolKernel(Windows s, const T* x, T* y, uint16_t* largest) {
   const int64_t n = blockIdx.x / s.out_h;
@@ -61,7 +61,7 @@ __global__ void PoolKernel(Windows s, const T* x, T* y, uint16_t* largest) {
       for (int column = columns.begin; column < columns.end; ++column) {
         const float value = ToFloat(image[(row * int64_t{s.in_w} + column) * s.channels + c]);
         sum += value;
-        // A NaN is the largest, and stays it.
+        // A NaN counts as the largest, and no later value replaces it except another NaN.
         if (first || value > best || value != value) {
           best = value;
           place = (row - h * s.stride + s.padding) * s.kernel_w + column - w * s.stride + s.padding;
@@ -75,7 +75,7 @@ __global__ void PoolKernel(Windows s, const T* x, T* y, uint16_t* largest) {
   }
 }
 
-// A block has one row of the input of one image.
+// Computes the gradient of the input. A block computes one row of the input of one image.
 template <typename T>
 __global__ void PoolGradientKernel(Windows s, const T* dy, const uint16_t* largest, T* dx) {
   const int64_t n = blockIdx.x / s.in_h;

@@ -8,13 +8,13 @@ namespace {
 constexpr unsigned kAll = 0xffffffff;
 constexpr int kRowsOfBlock = kThreads / kWarp;
 
-// A warp per row; sums go through the lanes in a fixed order.
+// Computes a row with a warp. The lanes' sums are added in a fixed order.
 template <typename T>
 __global__ void RowsKernel(CrossEntropy loss, int64_t rows, const T* all_logits,
                            const int32_t* labels, float scale, T* all_gradients,
                            CudaLossSums* row_sums) {
   const int64_t row = blockIdx.x * int64_t{kRowsOfBlock} + threadIdx.y;
-  if (row >= rows) return;  // whole warps
+  if (row >= rows) return;  // holds for whole warps
   const auto lane = static_cast<int64_t>(threadIdx.x);
   const T* const logits = all_logits + row * loss.classes;
   const int32_t label = labels[row];
@@ -26,7 +26,7 @@ __global__ void RowsKernel(CrossEntropy loss, int64_t rows, const T* all_logits,
   for (int64_t c = lane; c < loss.classes; c += kWarp) {
     const float logit = ToFloat(logits[c]);
     sums.largest = fmaxf(sums.largest, logit);
-    // The first of equals wins.
+    // The first of equal logits wins.
     beaten = beaten || logit > own || (logit == own && c < label);
   }
   for (int step = kWarp / 2; step > 0; step /= 2) {
@@ -49,7 +49,7 @@ __global__ void RowsKernel(CrossEntropy loss, int64_t rows, const T* all_logits,
   row_sums[row] = {RowLoss(loss.classes, loss.label_smoothing, sums, own), beaten ? 0 : 1};
 }
 
-// One block.
+// *sums <- the sums over the rows, by one block.
 __global__ void SumKernel(const CudaLossSums* row_sums, int64_t rows, CudaLossSums* sums) {
   __shared__ double losses[kThreads];
   __shared__ int64_t corrects[kThreads];

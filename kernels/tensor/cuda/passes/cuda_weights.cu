@@ -4,11 +4,11 @@
 namespace grapevine {
 namespace {
 
-// (out, in, area) to (out, area, in) or, with the two exchanged, back. 32 bits: a division
-// of 64 takes longer than the memory.
+// The transposition of (out, in, area) to (out, area, in) or, with the two exchanged, back. Indices
+// have 32 bits: a division of 64 bits takes longer than the memory access.
 struct Transposition {
-  uint32_t inner;  // the last extent of what is written
-  uint32_t outer;  // the one before
+  uint32_t inner;  // the last extent of the result
+  uint32_t outer;  // the extent before the last
   uint32_t size;
 };
 
@@ -19,7 +19,7 @@ Transposition Of(const TensorShape& shape, int64_t inner, int64_t outer) {
           static_cast<uint32_t>(shape.size())};
 }
 
-// Where in what is read the element is that goes to `i`.
+// Returns the source index of the element that goes to index `i` of the result.
 __device__ inline uint32_t Source(const Transposition& t, uint32_t i) {
   const uint32_t plane = t.inner * t.outer;
   const uint32_t block = i / plane;
@@ -29,7 +29,7 @@ __device__ inline uint32_t Source(const Transposition& t, uint32_t i) {
   return block * plane + column * t.outer + row;
 }
 
-// With the grid's stride added to the largest index there is no overflow: both are at most
+// Indices do not overflow when the grid's stride is added to the largest one: both are at most
 // 2^31.
 __device__ inline uint32_t FirstElement() { return static_cast<uint32_t>(FirstIndex()); }
 __device__ inline uint32_t ElementStride() { return static_cast<uint32_t>(IndexStride()); }

@@ -1,7 +1,7 @@
-// Elements of tensors in device code: loads and stores of neighbours at once, arithmetic
+// Elements of tensors in device code: loads and stores of several neighbours at once, arithmetic
 // in fp32; and elements of the replica's gradient.
 //
-// For .cu files alone.
+// Included only by .cu files.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_PASSES_ELEMENT_H_
 #define GRAPEVINE_KERNELS_TENSOR_CUDA_PASSES_ELEMENT_H_
 
@@ -23,7 +23,7 @@ __device__ __forceinline__ float ToFloat(__nv_bfloat16 x) { return __bfloat162fl
 __device__ __forceinline__ float ToFloat(__half x) { return __half2float(x); }
 
 __device__ __forceinline__ void Store(float value, float* x) { *x = value; }
-// Code for Turing makes the toolkit's conversion branch; this one does not.
+// On Turing, the toolkit's conversion compiles to a branch; this one does not.
 __device__ __forceinline__ void Store(float value, __nv_bfloat16* x) {
   *x = __ushort_as_bfloat16(BrainBits(value));
 }
@@ -38,9 +38,9 @@ struct alignas(sizeof(T) * kWidth) Neighbours {
   T values[kWidth];
 };
 
-// kWidth elements from `at`, which is a multiple of kWidth. Fetch leaves them as they are,
-// in 16 bits in half the registers while they are under way; Widen makes them floats; Load
-// does both.
+// Load and store kWidth elements from `at`, a multiple of kWidth. Fetch keeps the elements' type,
+// so that 16-bit elements take half the registers while they are in flight. Widen converts them to
+// floats. Load does both.
 template <int kWidth, typename T>
 __device__ __forceinline__ Neighbours<T, kWidth> Fetch(const T* x, int64_t at) {
   return *reinterpret_cast<const Neighbours<T, kWidth>*>(x + at);
@@ -63,7 +63,8 @@ __device__ __forceinline__ void Save(const float (&values)[kWidth], T* x, int64_
   *reinterpret_cast<Neighbours<T, kWidth>*>(x + at) = stored;
 }
 
-// The ReLU of all our kernels keeps a NaN, so that a diverged run shows in its loss.
+// Returns the ReLU of x. As in all our kernels, it keeps a NaN, so that a diverged run shows in its
+// loss.
 __device__ __forceinline__ float ReluOf(float x) { return x < 0 ? 0.0f : x; }
 
 __device__ __forceinline__ void WriteGradient(const LossScaled& scaled, float value,
@@ -73,7 +74,7 @@ __device__ __forceinline__ void WriteGradient(const LossScaled& scaled, float va
   *gradient = written;
 }
 
-// Calls run(T{}) for the type that `type` is.
+// Calls run(T{}), where T is the C++ type of `type`.
 template <typename Run>
 cudaError_t WithElement(ElementType type, const Run& run) {
   switch (type) {
@@ -90,7 +91,7 @@ cudaError_t WithElement(ElementType type, const Run& run) {
 inline constexpr int kThreads = 256;
 inline constexpr int kWarp = 32;
 
-// Blocks for a grid-stride loop over `count`: enough to fill any GPU, whatever the size.
+// Returns the blocks for a grid-stride loop over `count` elements: at most as many as fill any GPU.
 inline unsigned BlocksFor(int64_t count) {
   constexpr int64_t kMaxBlocks = 8192;
   return static_cast<unsigned>(
