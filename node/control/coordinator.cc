@@ -49,13 +49,6 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
     : options_(std::move(options)),
       round_limit_(options_.round_limit),
       refusals_told_(kRefusalsTold, kMissingNoticeInterval),
-      accusations_({.members = options_.own.world_size(),
-                    .peer_timeout = options_.peer_timeout,
-                    .resilient = options_.resilient,
-                    .coordinator = options_.own.rank(),
-                    .workers = options_.workers}),
-      first_contacts_({.rendezvous_timeout = options_.rendezvous_timeout,
-                       .peer_timeout = options_.peer_timeout}),
       vitals_({.peer_timeout = options_.peer_timeout,
                .least_silence = LeastSilence(options_),
                .step_timeout = options_.step_timeout}),
@@ -65,7 +58,14 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
                     (options_.succession ? GatheringTime(options_) : options_.rendezvous_timeout)),
       next_missing_notice_(now + kMissingNoticeInterval),
       now_(now),
-      members_(&output_) {
+      members_(&output_),
+      suspicions_({.disputes = {.members = options_.own.world_size(),
+                                .peer_timeout = options_.peer_timeout,
+                                .resilient = options_.resilient,
+                                .coordinator = options_.own.rank(),
+                                .workers = options_.workers},
+                   .rendezvous_timeout = options_.rendezvous_timeout},
+                  members_, vitals_) {
   if (options_.budget) desk_.emplace(*options_.budget);
   if (!options_.succession) return;
   succession_.emplace(*options_.succession, self(), options_.run_id);
@@ -205,12 +205,19 @@ void Coordinator::OnTick(SteadyTime now) {
 }
 
 void Coordinator::JudgeRunning() {
-  if (phase_ == Phase::kRunning) JudgeShortage();
+  JudgeShortage();
   if (phase_ == Phase::kRunning) JudgeSilence();
   if (phase_ == Phase::kRunning) JudgeBacklog();
-  if (phase_ == Phase::kRunning) JudgeAccusation();
-  if (phase_ == Phase::kRunning) JudgeStuck();
+  if (phase_ == Phase::kRunning) Follow(suspicions_.Judge(now_));
+  const auto done = [this](Rank rank) { return IsDone(rank); };
+  if (phase_ == Phase::kRunning) Follow(suspicions_.JudgeStuck(done));
   if (phase_ == Phase::kRunning) JudgeSlow();
+}
+
+void Coordinator::Follow(const std::optional<Blame>& blame) {
+  if (!blame) return;
+  if (blame->culprit < 0) return Abort(-1, blame->failure, blame->message);
+  Lose(blame->culprit, blame->failure, blame->message);
 }
 
 void Coordinator::JudgeDeferred() {
@@ -242,8 +249,7 @@ void Coordinator::JudgeAwakening() {
 }
 
 void Coordinator::JudgeTenure() {
-  const bool undecided = !tenure_.gone().empty() || !accusations_.empty() ||
-                         !first_contacts_.empty() || vitals_.Silent(now_) ||
+  const bool undecided = !tenure_.gone().empty() || !suspicions_.empty() || vitals_.Silent(now_) ||
                          (agreement_ && !agreement_->agreed());
   const nanoseconds uncertain = tenure_.Uncertain(now_);
   if (!undecided || uncertain < options_.rendezvous_timeout) return;
@@ -398,8 +404,7 @@ void Coordinator::Advance(SteadyTime now) {
 
 void Coordinator::Awake(nanoseconds stood_still) {
   vitals_.Postpone(stood_still, now_);
-  accusations_.Postpone(stood_still);
-  first_contacts_.Postpone(stood_still);
+  suspicions_.Postpone(stood_still);
   lately_.Postpone(stood_still);
   tenure_.Postpone(stood_still);
   gather_until_ += stood_still;
@@ -560,7 +565,7 @@ void Coordinator::Miss(Rank rank, const std::string& message) {
     Erase(rank);
   }
   members_.AwaitNoLonger(rank);
-  accusations_.LeaveOut(rank);
+  suspicions_.LeaveOut(rank);
   output_.lost.push_back(rank);
   agreement_->Lose(rank);
 }
@@ -668,7 +673,7 @@ void Coordinator::StartRun() {
   vitals_.Excuse(now_);
   roster->mutable_addresses()->Assign(addresses_.begin(), addresses_.end());
   started_ = now_ - options_.elapsed;
-  first_contacts_.Begin(now_);
+  suspicions_.Begin(now_);
   members_.TellAll(directive);
   if (desk_) desk_->Extend(round_limit_, /*final=*/false);
   BeginClosing(/*coasts=*/0);
@@ -730,17 +735,7 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
                              : Abort(reporter, kind, InTheNameOf(reporter, message));
   }
   if (!members_.contains(failure.culprit())) return;  // left out already
-  Accusation accusation{failure.culprit(), reporter, kind, message, failure.proven()};
-  if (first_contacts_.Concerns(accusation, now_)) {
-    return first_contacts_.Add(std::move(accusation), now_);
-  }
-  Accuse(std::move(accusation));
-}
-
-void Coordinator::Accuse(Accusation accusation) {
-  // Whether the edge has ever worked makes no difference any more.
-  if (accusation.failure == Failure::kRendezvous) accusation.failure = Failure::kPeerLost;
-  accusations_.Add(std::move(accusation), now_);
+  suspicions_.Add({failure.culprit(), reporter, kind, message, failure.proven()}, now_);
 }
 
 // A node that ended at another round has a model other than the run's, and leaves its neighbours
@@ -858,8 +853,7 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
   for (const Rank newcomer : view.newcomers) {
     const Candidate candidate = candidates_.extract(newcomer).mapped();
     left_out_.erase(newcomer);
-    accusations_.TakeIn(newcomer);
-    first_contacts_.TakeIn(newcomer);
+    suspicions_.TakeIn(newcomer);
     Join(candidate.session, candidate.registration);
     members_.Tell(newcomer, directive);
     if (closing_ && !IsServer(newcomer)) closing_->TakeIn(newcomer);
@@ -1036,60 +1030,6 @@ void Coordinator::JudgeBacklog() {
                     " ago in ", vitals_.At(*rank)));
 }
 
-void Coordinator::JudgeFirstContacts() {
-  const Accusation* const unmet =
-      first_contacts_.Unmet([this](Rank rank) { return vitals_.last_heard(rank); });
-  if (unmet != nullptr) {
-    return Abort(
-        -1, Failure::kRendezvous,
-        absl::StrCat(members_.NameOf(unmet->reporter), " and ", members_.NameOf(unmet->culprit),
-                     " have never been connected, though both are in touch with ", Self(), ": ",
-                     unmet->message,
-                     "; `grapevine doctor` with the same hosts tries every way between "
-                     "them; --advertise says where a node is dialled, --bind where it "
-                     "listens, and firewalls must let both pass"));
-  }
-  for (Accusation& lost : first_contacts_.TakeUnheard(now_)) Accuse(std::move(lost));
-}
-
-void Coordinator::JudgeAccusation() {
-  JudgeFirstContacts();
-  // The same break, from the other side, says less.
-  if (phase_ != Phase::kRunning || !first_contacts_.empty()) return;
-  const std::optional<Accusation> heard =
-      accusations_.Heard(now_, [this](Rank rank) { return vitals_.last_heard(rank); });
-  if (!heard) return;
-  Lose(heard->culprit, heard->failure,
-       absl::StrCat(heard->message, "; ", Self(), " heard from rank ", heard->culprit, " ",
-                    vitals_.SilentFor(heard->culprit, now_), " ago in ",
-                    vitals_.At(heard->culprit)));
-}
-
-// Neighbours that no longer hear each other notice so within --peer-timeout and a few heartbeats,
-// and name each other, which says more.
-void Coordinator::JudgeStuck() {
-  if (!accusations_.empty() || !first_contacts_.empty()) return;
-  const std::optional<std::string> why = vitals_.Stuck([this](Rank rank) { return IsDone(rank); });
-  if (!why) return;
-  if (const std::optional<Rank> apart = options_.resilient ? ApartAtTheEnd() : std::nullopt) {
-    return Lose(*apart, Failure::kPeerLost,
-                absl::StrCat("rank ", *apart, " is alive, but cut off from a neighbour: ", *why));
-  }
-  Abort(-1, Failure::kPeerLost, absl::StrCat("the run is stuck: every node is alive, but ", *why));
-}
-
-// Who is done does not know that what it has sent last does not come through.
-std::optional<Rank> Coordinator::ApartAtTheEnd() {
-  Dispute apart;
-  for (const auto& [rank, member] : members_) {
-    if (IsDone(rank)) continue;
-    for (const Rank awaited : vitals_.Awaited(rank)) {
-      if (members_.contains(awaited) && IsDone(awaited)) apart.insert({rank, awaited});
-    }
-  }
-  return apart.empty() ? std::nullopt : std::optional(accusations_.FirstToGo(apart));
-}
-
 void Coordinator::JudgeSlow() {
   // Who has no gradients any more may rest until the others have none.
   const auto done = [this](Rank rank) {
@@ -1169,8 +1109,7 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
   }
   members_.AwaitNoLonger(lost);
   Erase(lost);
-  accusations_.LeaveOut(lost);
-  first_contacts_.LeaveOut(lost);
+  suspicions_.LeaveOut(lost);
   vitals_.Excuse(now_);  // they have waited for it, maybe
   output_.lost.push_back(lost);
   agreement_->Lose(lost);

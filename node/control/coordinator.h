@@ -72,7 +72,6 @@
 #include "algorithm/membership/view_agreement.h"
 #include "base/ids.h"
 #include "base/status.h"
-#include "node/control/accusations.h"
 #include "node/control/awakening.h"
 #include "node/control/budget_desk.h"
 #include "node/control/closing.h"
@@ -80,11 +79,11 @@
 #include "node/control/control_protocol.h"
 #include "node/control/coordinated_checkpoints.h"
 #include "node/control/dispatch.h"
-#include "node/control/first_contacts.h"
 #include "node/control/members.h"
 #include "node/control/notice_throttle.h"
 #include "node/control/standstill.h"
 #include "node/control/succession.h"
+#include "node/control/suspicions.h"
 #include "node/control/tenure.h"
 #include "node/control/vital_signs.h"
 #include "run/records/run_standing.h"
@@ -294,7 +293,6 @@ class Coordinator {
   void MissWhoHasNotCome();
   std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
-  void Accuse(Accusation accusation);
   void OnSteps(Rank rank, const control::Steps& steps);
   void OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat);
   void OnSpent(Rank rank, const control::Spent& spent);
@@ -340,11 +338,7 @@ class Coordinator {
   void JudgeKept();
   void JudgeSilence();
   void JudgeBacklog();
-  void JudgeFirstContacts();
-  void JudgeAccusation();
-  void JudgeStuck();
-  // Of a stuck run, in which all wait who are not done: who goes when one waits for one that is.
-  std::optional<Rank> ApartAtTheEnd();
+  void Follow(const std::optional<Blame>& blame);
   void JudgeSlow();
   // Whether those who are left wait for others to come in has its end, too.
   void JudgeShortage();
@@ -387,8 +381,6 @@ class Coordinator {
   std::vector<std::string> addresses_;          // by rank; of those that are lost, the last
   SteadyTime started_;
   NoticeThrottle refusals_told_;
-  Accusations accusations_;
-  FirstContacts first_contacts_;
   VitalSigns vitals_;  // of the members
   Tenure tenure_;
   Standstill standstill_;
@@ -413,6 +405,7 @@ class Coordinator {
   SteadyTime now_;
   Output output_;
   Members members_;
+  Suspicions suspicions_;
 };
 
 }  // namespace grapevine
