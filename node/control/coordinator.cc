@@ -19,8 +19,6 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr milliseconds kMissingNoticeInterval{10000};
-// Reports after which their sender hears that they have come, though there is nothing else to say.
-constexpr uint64_t kAcknowledgeEvery = 64;
 // Refusals that are reported one by one within kMissingNoticeInterval.
 constexpr int64_t kRefusalsTold = 8;
 // What is shown of a node's own words.
@@ -51,13 +49,6 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
     : options_(std::move(options)),
       round_limit_(options_.round_limit),
       refusals_told_(kRefusalsTold, kMissingNoticeInterval),
-      accusations_({.members = options_.own.world_size(),
-                    .peer_timeout = options_.peer_timeout,
-                    .resilient = options_.resilient,
-                    .coordinator = options_.own.rank(),
-                    .workers = options_.workers}),
-      first_contacts_({.rendezvous_timeout = options_.rendezvous_timeout,
-                       .peer_timeout = options_.peer_timeout}),
       vitals_({.peer_timeout = options_.peer_timeout,
                .least_silence = LeastSilence(options_),
                .step_timeout = options_.step_timeout}),
@@ -66,11 +57,19 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
       gather_until_(now +
                     (options_.succession ? GatheringTime(options_) : options_.rendezvous_timeout)),
       next_missing_notice_(now + kMissingNoticeInterval),
-      now_(now) {
+      now_(now),
+      members_(&output_),
+      suspicions_({.disputes = {.members = options_.own.world_size(),
+                                .peer_timeout = options_.peer_timeout,
+                                .resilient = options_.resilient,
+                                .coordinator = options_.own.rank(),
+                                .workers = options_.workers},
+                   .rendezvous_timeout = options_.rendezvous_timeout},
+                  members_, vitals_) {
   if (options_.budget) desk_.emplace(*options_.budget);
   if (!options_.succession) return;
   succession_.emplace(*options_.succession, self(), options_.run_id);
-  absent_ = succession_->awaited();
+  AwaitThoseWhoAreLeft();
 }
 
 std::string Coordinator::Self() const { return absl::StrCat("rank ", self()); }
@@ -79,13 +78,11 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
   Advance(now);
   CallForCheckpoints();
   if (report.has_registration()) return Register(session, report.registration());
-  const auto found = ranks_.find(session);
+  const std::optional<Rank> rank = members_.RankOf(session);
   // The report of a session that was refused or replaced.
-  if (found == ranks_.end()) return;
-  const Rank rank = found->second;
-  Member& member = members_.at(rank);
-  vitals_.OnHeard(rank, now);
-  if (Take(rank, member, report)) Handle(rank, member, report);
+  if (!rank) return;
+  vitals_.OnHeard(*rank, now);
+  if (Take(*rank, report)) Handle(*rank, report);
 }
 
 // Of this node alone, by its own account: who has yet to take a run over leaves that to another.
@@ -94,22 +91,23 @@ bool Coordinator::IsOwnEnd(const control::Report& report) const {
          IsOfOneNode(FailureFromNumber(report.failure().failure()));
 }
 
-bool Coordinator::Take(Rank rank, Member& member, const control::Report& report) {
-  const ReceivedMessages::Arrival arrival = member.heard.Take(report.number());
-  if (!member.told.Acknowledge(report.received()) || arrival == ReceivedMessages::Arrival::kGap) {
-    Abort(rank, Failure::kPeerLost,
-          absl::StrCat("rank ", rank, " at ", member.registration.address(), " sent report ",
-                       report.number(), " after ", member.heard.received(), " and has heard ",
-                       report.received(),
-                       " directives, which cannot be; run the same grapevine on every host"));
-    return false;
+bool Coordinator::Take(Rank rank, const control::Report& report) {
+  switch (members_.Take(rank, report)) {
+    case Members::Arrival::kNew:
+      return true;
+    case Members::Arrival::kAgain:
+      return false;
+    case Members::Arrival::kImpossible:
+      break;
   }
-  // It keeps what it does not know to have come.
-  if (member.heard.received() >= member.acknowledged + kAcknowledgeEvery) SendBeat(member);
-  return arrival == ReceivedMessages::Arrival::kNew;
+  Abort(rank, Failure::kPeerLost,
+        absl::StrCat(members_.NameOf(rank), " sent report ", report.number(), " after ",
+                     members_.At(rank).heard.received(), " and has heard ", report.received(),
+                     " directives, which cannot be; run the same grapevine on every host"));
+  return false;
 }
 
-void Coordinator::Handle(Rank rank, Member& member, const control::Report& report) {
+void Coordinator::Handle(Rank rank, const control::Report& report) {
   if (succession_ && rank == self() && IsOwnEnd(report)) {
     return Resign(FailureFromNumber(report.failure().failure()),
                   InTheNameOf(rank, Printable(report.failure().message(), kMaxWords)));
@@ -150,33 +148,25 @@ void Coordinator::Handle(Rank rank, Member& member, const control::Report& repor
 
 void Coordinator::OnClosed(SessionId session, std::string_view why, SteadyTime now) {
   Advance(now);
-  const auto found = ranks_.find(session);
-  if (found == ranks_.end()) return Forget(session);
-  const Rank rank = found->second;
-  Member& member = members_.at(rank);
-  Detach(member);
+  const std::optional<Rank> rank = members_.RankOf(session);
+  if (!rank) return Forget(session);
   // Whoever is in the run already has numbered what it says.
-  if (phase_ == Phase::kGathering && !succession_) {
-    Erase(rank);
-    return;
-  }
-  member.broken = why;
-  absent_[rank] = member.registration.address();
+  if (phase_ == Phase::kGathering && !succession_) return Erase(*rank);
+  members_.Break(*rank, why);
+  vitals_.OnBroken(*rank);
 }
 
 void Coordinator::OnLeft(SessionId session, SteadyTime now) {
-  const auto found = ranks_.find(session);
-  const std::optional<Rank> rank =
-      found == ranks_.end() ? std::nullopt : std::optional(found->second);
+  const std::optional<Rank> rank = members_.RankOf(session);
   OnClosed(session, "closed by the node", now);
   if (rank) OnGone(*rank, "", now);
 }
 
 void Coordinator::OnGone(Rank rank, std::string_view how, SteadyTime now) {
   Advance(now);
-  if (!absent_.contains(rank)) return;
+  if (!members_.IsAbsent(rank)) return;
   if (phase_ == Phase::kRunning && Defers()) return tenure_.Keep(rank, std::string(how));
-  absent_.erase(rank);
+  members_.AwaitNoLonger(rank);
   if (phase_ == Phase::kRunning) Lose(rank, Failure::kPeerLost, Died(rank, how));
   Erase(rank);
   if (!succession_) return;
@@ -185,13 +175,11 @@ void Coordinator::OnGone(Rank rank, std::string_view how, SteadyTime now) {
 }
 
 std::string Coordinator::Died(Rank rank, std::string_view how) const {
-  const Member& member = members_.at(rank);
-  std::string why = member.broken;
+  std::string why = members_.At(rank).broken;
   if (!how.empty()) absl::StrAppend(&why, why.empty() ? "" : ", and ", std::string(how));
-  return absl::StrCat("rank ", rank, " at ", member.registration.address(),
-                      " died: its connection to ", Self(), " broke in ", vitals_.At(rank),
-                      why.empty() ? "" : absl::StrCat(" (", why, ")"), vitals_.WhoWaitsFor(rank),
-                      "; its own output or its host's log says why");
+  return absl::StrCat(members_.NameOf(rank), " died: its connection to ", Self(), " broke in ",
+                      vitals_.At(rank), why.empty() ? "" : absl::StrCat(" (", why, ")"),
+                      vitals_.WhoWaitsFor(rank), "; its own output or its host's log says why");
 }
 
 void Coordinator::OnTenure(bool certain, SteadyTime now) {
@@ -213,16 +201,23 @@ void Coordinator::OnTick(SteadyTime now) {
   if (phase_ == Phase::kRunning) Defers() ? JudgeDeferred() : JudgeRunning();
   CountRefusals();
   if (phase_ != Phase::kGathering && phase_ != Phase::kRunning) return;
-  for (auto& [rank, member] : members_) SendBeat(member);
+  members_.BeatAll();
 }
 
 void Coordinator::JudgeRunning() {
-  if (phase_ == Phase::kRunning) JudgeShortage();
+  JudgeShortage();
   if (phase_ == Phase::kRunning) JudgeSilence();
   if (phase_ == Phase::kRunning) JudgeBacklog();
-  if (phase_ == Phase::kRunning) JudgeAccusation();
-  if (phase_ == Phase::kRunning) JudgeStuck();
+  if (phase_ == Phase::kRunning) Follow(suspicions_.Judge(now_));
+  const auto done = [this](Rank rank) { return IsDone(rank); };
+  if (phase_ == Phase::kRunning) Follow(suspicions_.JudgeStuck(done));
   if (phase_ == Phase::kRunning) JudgeSlow();
+}
+
+void Coordinator::Follow(const std::optional<Blame>& blame) {
+  if (!blame) return;
+  if (blame->culprit < 0) return Abort(-1, blame->failure, blame->message);
+  Lose(blame->culprit, blame->failure, blame->message);
 }
 
 void Coordinator::JudgeDeferred() {
@@ -236,7 +231,7 @@ void Coordinator::JudgeAwakening() {
   });
   std::vector<Rank> gone;
   for (const auto& [rank, how] : tenure_.gone()) {
-    if (rank != self() && absent_.contains(rank)) gone.push_back(rank);
+    if (rank != self() && members_.IsAbsent(rank)) gone.push_back(rank);
   }
   switch (awakening_->Judge(now_, static_cast<size_t>(heard), gone.size())) {
     case Awakening::Finding::kOpen:
@@ -254,8 +249,7 @@ void Coordinator::JudgeAwakening() {
 }
 
 void Coordinator::JudgeTenure() {
-  const bool undecided = !tenure_.gone().empty() || !accusations_.empty() ||
-                         !first_contacts_.empty() || vitals_.Silent(now_) ||
+  const bool undecided = !tenure_.gone().empty() || !suspicions_.empty() || vitals_.Silent(now_) ||
                          (agreement_ && !agreement_->agreed());
   const nanoseconds uncertain = tenure_.Uncertain(now_);
   if (!undecided || uncertain < options_.rendezvous_timeout) return;
@@ -289,7 +283,7 @@ void Coordinator::TellLimit(int64_t growth) {
   directive.mutable_round_limit()->set_final(limit_final_);
   directive.mutable_round_limit()->set_growth(growth);
   if (growth > 0) settled_.push_back(directive.round_limit());
-  TellAll(directive);
+  members_.TellAll(directive);
 }
 
 void Coordinator::OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat) {
@@ -308,8 +302,8 @@ void Coordinator::OnSpent(Rank rank, const control::Spent& spent) {
                                                     " gradients, which the run does not wait for"));
   if (taken.ok()) return TellClosing();
   Abort(rank, Failure::kPeerLost,
-        absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address(), " ",
-                     std::string(taken.message()), "; run the same grapevine on every host"));
+        absl::StrCat(members_.NameOf(rank), " ", std::string(taken.message()),
+                     "; run the same grapevine on every host"));
 }
 
 void Coordinator::BeginClosing(Round coasts) {
@@ -338,14 +332,14 @@ void Coordinator::TellClosing() {
   control::Directive directive;
   directive.mutable_coast()->set_below(*coast);
   directive.mutable_coast()->set_all(closing_->ends_all());
-  TellAll(directive);
+  members_.TellAll(directive);
 }
 
 void Coordinator::OnCheckpoint(Round round) {
   if (phase_ != Phase::kRunning) return;
   control::Directive directive;
   directive.mutable_checkpoint_done()->set_round(round);
-  TellAll(directive);
+  members_.TellAll(directive);
   if (calls_) calls_->OnComplete(round);
   if (renewals_) renewals_->OnComplete(round);
   if (!stop_ || !stop_->with || round < *stop_->with) return;
@@ -393,7 +387,7 @@ void Coordinator::TellOfLastRounds() {
 void Coordinator::TellCalls() {
   const std::optional<control::Directive> directive = calls_->Take();
   if (!directive) return;
-  TellAll(*directive);
+  members_.TellAll(*directive);
   if (directive->has_prepare()) return;
   if (!directive->checkpoint_at().has_round()) return stop_ ? TellOfLastRounds() : void();
   output_.called = directive->checkpoint_at().round();
@@ -410,8 +404,7 @@ void Coordinator::Advance(SteadyTime now) {
 
 void Coordinator::Awake(nanoseconds stood_still) {
   vitals_.Postpone(stood_still, now_);
-  accusations_.Postpone(stood_still);
-  first_contacts_.Postpone(stood_still);
+  suspicions_.Postpone(stood_still);
   lately_.Postpone(stood_still);
   tenure_.Postpone(stood_still);
   gather_until_ += stood_still;
@@ -422,7 +415,7 @@ void Coordinator::Awake(nanoseconds stood_still) {
   }
   awakening_.emplace(Awakening::Options{.stood_still = stood_still,
                                         .peer_timeout = options_.peer_timeout,
-                                        .others = members_.size() - 1,
+                                        .others = static_cast<size_t>(members_.size() - 1),
                                         .resilient = options_.resilient},
                      now_);
   output_.notices.push_back(absl::StrCat(awakening_->Describe(Self()), "; for the others ",
@@ -440,9 +433,10 @@ void Coordinator::CallForCheckpoints() {
 void Coordinator::Register(SessionId session, const control::Registration& registration) {
   const Rank rank = registration.rank();
   if (resigned_ && rank != self()) return;
-  if (!ranks_.contains(session) && ComesBack(registration)) return ComeBack(session, registration);
+  const bool known = members_.RankOf(session).has_value();
+  if (!known && ComesBack(registration)) return ComeBack(session, registration);
   if (phase_ == Phase::kAborted) return TellVerdict(session, rank);
-  if (ranks_.contains(session)) return RegisterAgain(session, registration);
+  if (known) return RegisterAgain(session, registration);
   const auto outcast = left_out_.find(rank);
   if (outcast != left_out_.end() && (outcast->second.process == registration.nonce() ||
                                      (outcast->second.process == 0 && !ComesAnew(registration)))) {
@@ -477,12 +471,8 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
 }
 
 void Coordinator::Join(SessionId session, const control::Registration& registration) {
-  Member member;
-  member.session = session;
-  member.registration = registration;
-  members_[registration.rank()] = std::move(member);
+  members_.Add(session, registration);
   vitals_.Begin(registration.rank(), registration.address(), now_);
-  ranks_[session] = registration.rank();
   if (phase_ == Phase::kGathering) BeginIfComplete();
 }
 
@@ -492,15 +482,18 @@ void Coordinator::Succeed(SessionId session, const control::Registration& regist
   if (!why.empty()) return Refuse(session, registration, why);
   succession_->OnCome(registration);
   // Others may be members than were thought to be.
-  for (auto& [rank, address] : succession_->awaited()) absent_.insert_or_assign(rank, address);
-  absent_.erase(registration.rank());
+  AwaitThoseWhoAreLeft();
   Join(session, registration);
+}
+
+void Coordinator::AwaitThoseWhoAreLeft() {
+  for (const auto& [rank, address] : succession_->awaited()) members_.Await(rank, address);
 }
 
 void Coordinator::BeginIfComplete() {
   if (!tenure_.certain()) return;
   if (succession_) return succession_->complete() ? TakeOver() : void();
-  if (static_cast<Rank>(members_.size()) == world_size()) StartRun();
+  if (members_.size() == world_size()) StartRun();
 }
 
 void Coordinator::TakeOver() {
@@ -523,12 +516,12 @@ void Coordinator::TakeOver() {
   *limit.mutable_round_limit() = found.limit();
   control::Directive view;
   *view.mutable_view() = found.told();
-  for (auto& [rank, member] : members_) {
+  for (const auto& [rank, member] : members_) {
     vitals_.Begin(rank, member.registration.address(), now_);
-    member.done_below = found.DoneBelow(rank);
-    if (found.Lags(rank) && found.view().RankOf(rank)) Tell(member, view);
+    members_.SetDone(rank, found.DoneBelow(rank));
+    if (found.Lags(rank) && found.view().RankOf(rank)) members_.Tell(rank, view);
   }
-  TellAll(limit);
+  members_.TellAll(limit);
   for (Rank rank = 0; rank < world_size(); ++rank) {
     if (!found.view().RankOf(rank)) {
       Miss(rank, LeftOutBy(found.view(), rank));
@@ -544,16 +537,14 @@ void Coordinator::TakeOver() {
   const std::string taken =
       absl::StrCat(Self(), " has the role of rank ", options_.succession->lost, " now; ");
   if (Short() && !options_.waits) {
-    return Abort(options_.succession->lost, Failure::kPeerLost,
-                 taken + TooFew(static_cast<Rank>(members_.size())));
+    return Abort(options_.succession->lost, Failure::kPeerLost, taken + TooFew(members_.size()));
   }
   output_.notices.push_back(absl::StrCat(taken, members_.size(), " of ", world_size(),
                                          members_.size() == 1 ? " nodes goes on" : " nodes go on"));
   TellDecrees();
   TellIfAllDone();
   for (const auto& [rank, report] : std::exchange(early_, {})) {
-    const auto member = members_.find(rank);
-    if (member != members_.end()) Handle(rank, member->second, report);
+    if (members_.contains(rank)) Handle(rank, report);
   }
   TellClosing();
   for (const auto& [rank, candidate] : std::exchange(early_candidates_, {})) {
@@ -567,82 +558,64 @@ void Coordinator::Miss(Rank rank, const std::string& message) {
           .insert_or_assign(
               rank, Outcast{.process = 0, .message = message, .failure = Failure::kPeerLost})
           .first->second;
-  const auto member = members_.find(rank);
-  if (member != members_.end()) {
-    if (member->second.session) {
-      TellEnd(*member->second.session, told.message, told.failure, rank, /*others_go_on=*/true);
-      ranks_.erase(*member->second.session);
+  if (const MemberRecord* const member = members_.Find(rank)) {
+    if (member->session) {
+      TellEnd(*member->session, told.message, told.failure, rank, /*others_go_on=*/true);
     }
     Erase(rank);
   }
-  absent_.erase(rank);
-  accusations_.LeaveOut(rank);
+  members_.AwaitNoLonger(rank);
+  suspicions_.LeaveOut(rank);
   output_.lost.push_back(rank);
   agreement_->Lose(rank);
 }
 
 bool Coordinator::ComesBack(const control::Registration& registration) const {
-  const auto found = members_.find(registration.rank());
-  if (found == members_.end()) return false;
-  const control::Registration& held = found->second.registration;
+  const MemberRecord* const member = members_.Find(registration.rank());
+  if (member == nullptr) return false;
+  const control::Registration& held = member->registration;
   return held.nonce() == registration.nonce() && registration.call() > held.call() &&
          (registration.run_id().empty() || registration.run_id() == options_.run_id);
 }
 
 void Coordinator::ComeBack(SessionId session, const control::Registration& registration) {
   const Rank rank = registration.rank();
-  Member& member = members_.at(rank);
-  if (member.session) output_.replaced.push_back(*member.session);
-  Detach(member);
-  absent_.erase(rank);
-  member.session = session;
-  member.registration.set_call(registration.call());
-  ranks_[session] = rank;
+  members_.Return(session, registration);
   if (phase_ != Phase::kGathering) {
     output_.notices.push_back(absl::StrCat("rank ", rank, " is connected again, ",
                                            vitals_.SilentFor(rank, now_),
                                            " after it was last heard"));
   }
   vitals_.OnReturn(rank, now_);
-  for (const control::Directive& directive : member.told.kept()) Send(session, directive);
-  SendBeat(member);  // it knows now that it is heard
   if (phase_ == Phase::kAborted) TellVerdict(session, rank);
   if (phase_ == Phase::kFinished) TellFinish(session);
 }
 
 void Coordinator::JudgeReplacement(const control::Registration& registration) {
   const Rank rank = registration.rank();
-  if (!options_.proven || !absent_.contains(rank)) return;
-  const control::Registration& held = members_.at(rank).registration;
+  if (!options_.proven || !members_.IsAbsent(rank)) return;
+  const control::Registration& held = members_.At(rank).registration;
   // Only where the old one listened can it not be any more.
   if (registration.nonce() == held.nonce() || registration.address() != held.address()) return;
   OnGone(rank, "another process came in its place", now_);
 }
 
-void Coordinator::Detach(Member& member) {
-  if (member.session) ranks_.erase(*member.session);
-  member.session.reset();
-  vitals_.OnBroken(member.registration.rank());
-}
-
 void Coordinator::Erase(Rank rank) {
-  members_.erase(rank);
+  members_.Remove(rank);
   vitals_.End(rank);
 }
 
-bool Coordinator::IsDone(Rank rank) const { return members_.at(rank).done_below == round_limit_; }
+bool Coordinator::IsDone(Rank rank) const { return members_.At(rank).done_below == round_limit_; }
 
 void Coordinator::RegisterAgain(SessionId session, const control::Registration& registration) {
-  const auto found = ranks_.find(session);
-  const Rank rank = found->second;
+  const Rank rank = *members_.RankOf(session);
   if (phase_ == Phase::kRunning) {
     return Abort(rank, Failure::kPeerLost,
-                 absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address(),
+                 absl::StrCat(members_.NameOf(rank),
                               " registered twice; run the same grapevine on every host"));
   }
   // Neither counts: nobody knows which of them this process is.
   Erase(rank);
-  ranks_.erase(found);
   Refuse(session, registration,
          absl::StrCat("its connection has registered rank ", rank, " already"));
 }
@@ -652,9 +625,9 @@ std::string Coordinator::Conflict(const control::Registration& registration) con
   if (!registration.run_id().empty()) {
     return "it comes back to a run that has not begun here; the rank 0 that it was in is gone";
   }
-  const auto holder = members_.find(registration.rank());
-  if (holder == members_.end()) return "";
-  const control::Registration& held = holder->second.registration;
+  const MemberRecord* const holder = members_.Find(registration.rank());
+  if (holder == nullptr) return "";
+  const control::Registration& held = holder->registration;
   if (held.nonce() == registration.nonce()) return "it is here already, with a later call";
   return absl::StrCat("rank ", held.rank(), " is already taken by the process at ", held.address(),
                       "; give each process a rank of its own");
@@ -673,8 +646,7 @@ void Coordinator::Refuse(SessionId session, const control::Registration& registr
   const Failure kind = registration.run_id().empty() ? Failure::kRendezvous : Failure::kPeerLost;
   directive.mutable_abort()->set_failure(static_cast<int>(kind));
   directive.mutable_abort()->set_culprit(registration.rank());
-  Send(session, std::move(directive));
-  output_.ended.push_back(session);
+  output_.End(session, std::move(directive));
   if (refusals_told_.Admit(now_)) output_.notices.push_back(message);
   if (registration.rank() >= 0 && registration.rank() < world_size()) {
     absences_[registration.rank()] = absl::StrCat("was refused: ", Printable(why, kMaxWords));
@@ -695,14 +667,14 @@ void Coordinator::StartRun() {
   roster->set_round_limit(desk_ ? 0 : round_limit_);
   if (options_.resumed) *roster->mutable_resumed() = *options_.resumed;
   addresses_.resize(world_size());  // none: whoever is not there
-  for (auto& [rank, member] : members_) {
+  for (const auto& [rank, member] : members_) {
     addresses_[rank] = member.registration.address();
   }
   vitals_.Excuse(now_);
   roster->mutable_addresses()->Assign(addresses_.begin(), addresses_.end());
   started_ = now_ - options_.elapsed;
-  first_contacts_.Begin(now_);
-  TellAll(directive);
+  suspicions_.Begin(now_);
+  members_.TellAll(directive);
   if (desk_) desk_->Extend(round_limit_, /*final=*/false);
   BeginClosing(/*coasts=*/0);
   if (options_.resilient || options_.renewals) {
@@ -723,11 +695,11 @@ bool Coordinator::EnoughToBegin() const {
   for (Rank rank = 0; rank < world_size(); ++rank) {
     if (IsServer(rank) && !members_.contains(rank)) return false;
   }
-  return static_cast<Rank>(members_.size()) >= options_.begin_nodes;
+  return members_.size() >= options_.begin_nodes;
 }
 
 void Coordinator::MissWhoHasNotCome() {
-  if (static_cast<Rank>(members_.size()) == world_size()) return;
+  if (members_.size() == world_size()) return;
   output_.notices.push_back(absl::StrCat("begins with ", members_.size(), " of ", world_size(),
                                          " nodes, at least --min-nodes=", options_.begin_nodes,
                                          ": ", Missing()));
@@ -744,8 +716,7 @@ void Coordinator::MissWhoHasNotCome() {
 // What a node says of itself, for all to read.
 std::string Coordinator::InTheNameOf(Rank reporter, const std::string& message) const {
   if (message.starts_with("rank ")) return message;
-  return absl::StrCat("rank ", reporter, " at ", members_.at(reporter).registration.address(), ": ",
-                      message);
+  return absl::StrCat(members_.NameOf(reporter), ": ", message);
 }
 
 void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
@@ -754,7 +725,6 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   // come again.
   if (phase_ == Phase::kGathering) {
     absences_[reporter] = absl::StrCat("left: ", InTheNameOf(reporter, message));
-    Detach(members_.at(reporter));
     return Erase(reporter);
   }
   if (phase_ != Phase::kRunning) return;
@@ -765,17 +735,7 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
                              : Abort(reporter, kind, InTheNameOf(reporter, message));
   }
   if (!members_.contains(failure.culprit())) return;  // left out already
-  Accusation accusation{failure.culprit(), reporter, kind, message, failure.proven()};
-  if (first_contacts_.Concerns(accusation, now_)) {
-    return first_contacts_.Add(std::move(accusation), now_);
-  }
-  Accuse(std::move(accusation));
-}
-
-void Coordinator::Accuse(Accusation accusation) {
-  // Whether the edge has ever worked makes no difference any more.
-  if (accusation.failure == Failure::kRendezvous) accusation.failure = Failure::kPeerLost;
-  accusations_.Add(std::move(accusation), now_);
+  suspicions_.Add({failure.culprit(), reporter, kind, message, failure.proven()}, now_);
 }
 
 // A node that ended at another round has a model other than the run's, and leaves its neighbours
@@ -787,7 +747,7 @@ void Coordinator::OnDone(Rank rank, Round limit) {
                  absl::StrCat("rank ", rank, " says that it is done with ", limit, why,
                               ": a defect; please report it with the run's folder"));
   }
-  members_.at(rank).done_below = round_limit_;
+  members_.SetDone(rank, round_limit_);
   PromiseForThoseWhoAreDone();
   TellIfAllDone();
 }
@@ -807,8 +767,8 @@ void Coordinator::OnPromise(Rank rank, const control::Promise& promise) {
   }
   if (taken.ok()) return calls_ ? TellCalls() : TellDecrees();
   Abort(rank, Failure::kPeerLost,
-        absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address(), " ",
-                     std::string(taken.message()), "; run the same grapevine on every host"));
+        absl::StrCat(members_.NameOf(rank), " ", std::string(taken.message()),
+                     "; run the same grapevine on every host"));
 }
 
 void Coordinator::PromiseForThoseWhoAreDone() {
@@ -843,7 +803,7 @@ void Coordinator::TellPrepare(const Prepare& prepare) {
   ballot_ = prepare.ballot;
   control::Directive directive;
   directive.mutable_prepare()->set_ballot(ballot_);
-  TellAll(directive);
+  members_.TellAll(directive);
   PromiseForThoseWhoAreDone();
 }
 
@@ -866,7 +826,7 @@ void Coordinator::TellView(const View& agreed) {
     newcomer.set_address(registration.address());
     addresses_[member] = registration.address();
   }
-  TellAll(directive);
+  members_.TellAll(directive);
   TakeIn(agreed, view);
   if (!desk_) views_.push_back(view);  // nobody comes in who is to hear of it
   TurnAway(agreement_->TakeDeclined());
@@ -893,10 +853,9 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
   for (const Rank newcomer : view.newcomers) {
     const Candidate candidate = candidates_.extract(newcomer).mapped();
     left_out_.erase(newcomer);
-    accusations_.TakeIn(newcomer);
-    first_contacts_.TakeIn(newcomer);
+    suspicions_.TakeIn(newcomer);
     Join(candidate.session, candidate.registration);
-    Tell(members_.at(newcomer), directive);
+    members_.Tell(newcomer, directive);
     if (closing_ && !IsServer(newcomer)) closing_->TakeIn(newcomer);
     if (!Short()) short_since_.reset();
     output_.newcomers.emplace_back(newcomer, view.from);
@@ -937,13 +896,12 @@ std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
                         " takes nobody in; that needs --on-failure=shrink on all nodes");
   }
   // The new process may be here before the end of the old one is known.
-  if (options_.proven && absent_.contains(rank)) {
+  if (options_.proven && members_.IsAbsent(rank)) {
     OnGone(rank, "another process came in its place", now_);
   }
-  const auto holder = members_.find(rank);
-  if (holder != members_.end()) {
+  if (const MemberRecord* const holder = members_.Find(rank)) {
     return absl::StrCat("rank ", rank, " is taken by the process at ",
-                        holder->second.registration.address(), ", which is in the run");
+                        holder->registration.address(), ", which is in the run");
   }
   const auto before = candidates_.find(rank);
   if (before != candidates_.end() && before->second.registration.nonce() != registration.nonce()) {
@@ -984,13 +942,13 @@ void Coordinator::OnSteps(Rank rank, const control::Steps& steps) {
             : absl::InvalidArgumentError("reports steps, where all nodes do the same rounds");
   if (status.ok()) return SendLimits();
   Abort(rank, Failure::kPeerLost,
-        absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address(), " ",
-                     std::string(status.message()), "; run the same grapevine on every host"));
+        absl::StrCat(members_.NameOf(rank), " ", std::string(status.message()),
+                     "; run the same grapevine on every host"));
 }
 
 void Coordinator::SendLimits() {
   for (auto& [rank, directive] : desk_->Take()) {
-    Tell(members_.at(rank), std::move(directive));
+    members_.Tell(rank, std::move(directive));
   }
 }
 
@@ -1013,8 +971,7 @@ void Coordinator::Finish() {
 void Coordinator::TellFinish(SessionId session) {
   control::Directive directive;
   directive.mutable_finish();
-  Send(session, std::move(directive));
-  output_.ended.push_back(session);
+  output_.End(session, std::move(directive));
 }
 
 nanoseconds Coordinator::Patience() const {
@@ -1055,8 +1012,7 @@ void Coordinator::JudgeGathering() {
   }
   if (now_ < next_missing_notice_) return;
   next_missing_notice_ = now_ + kMissingNoticeInterval;
-  output_.notices.push_back(absl::StrCat("waiting for ",
-                                         world_size() - static_cast<Rank>(members_.size()), " of ",
+  output_.notices.push_back(absl::StrCat("waiting for ", world_size() - members_.size(), " of ",
                                          world_size(), " nodes: ", Missing()));
 }
 
@@ -1066,70 +1022,12 @@ void Coordinator::JudgeSilence() {
 }
 
 void Coordinator::JudgeBacklog() {
-  const auto found = std::ranges::find_if(
-      members_, [](const auto& entry) { return entry.second.told.size() > kMaxUnacknowledged; });
-  if (found == members_.end()) return;
-  const auto& [rank, member] = *found;
-  Lose(rank, Failure::kPeerLost,
-       absl::StrCat("rank ", rank, " at ", member.registration.address(), " has not taken ",
-                    member.told.size(), " directives of ", Self(), ", last heard ",
-                    vitals_.SilentFor(rank, now_), " ago in ", vitals_.At(rank)));
-}
-
-void Coordinator::JudgeFirstContacts() {
-  const Accusation* const unmet =
-      first_contacts_.Unmet([this](Rank rank) { return vitals_.last_heard(rank); });
-  if (unmet != nullptr) {
-    const auto at = [this](Rank rank) {
-      return absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address());
-    };
-    return Abort(-1, Failure::kRendezvous,
-                 absl::StrCat(at(unmet->reporter), " and ", at(unmet->culprit),
-                              " have never been connected, though both are in touch with ", Self(),
-                              ": ", unmet->message,
-                              "; `grapevine doctor` with the same hosts tries every way between "
-                              "them; --advertise says where a node is dialled, --bind where it "
-                              "listens, and firewalls must let both pass"));
-  }
-  for (Accusation& lost : first_contacts_.TakeUnheard(now_)) Accuse(std::move(lost));
-}
-
-void Coordinator::JudgeAccusation() {
-  JudgeFirstContacts();
-  // The same break, from the other side, says less.
-  if (phase_ != Phase::kRunning || !first_contacts_.empty()) return;
-  const std::optional<Accusation> heard =
-      accusations_.Heard(now_, [this](Rank rank) { return vitals_.last_heard(rank); });
-  if (!heard) return;
-  Lose(heard->culprit, heard->failure,
-       absl::StrCat(heard->message, "; ", Self(), " heard from rank ", heard->culprit, " ",
-                    vitals_.SilentFor(heard->culprit, now_), " ago in ",
-                    vitals_.At(heard->culprit)));
-}
-
-// Neighbours that no longer hear each other notice so within --peer-timeout and a few heartbeats,
-// and name each other, which says more.
-void Coordinator::JudgeStuck() {
-  if (!accusations_.empty() || !first_contacts_.empty()) return;
-  const std::optional<std::string> why = vitals_.Stuck([this](Rank rank) { return IsDone(rank); });
-  if (!why) return;
-  if (const std::optional<Rank> apart = options_.resilient ? ApartAtTheEnd() : std::nullopt) {
-    return Lose(*apart, Failure::kPeerLost,
-                absl::StrCat("rank ", *apart, " is alive, but cut off from a neighbour: ", *why));
-  }
-  Abort(-1, Failure::kPeerLost, absl::StrCat("the run is stuck: every node is alive, but ", *why));
-}
-
-// Who is done does not know that what it has sent last does not come through.
-std::optional<Rank> Coordinator::ApartAtTheEnd() {
-  Dispute apart;
-  for (const auto& [rank, member] : members_) {
-    if (IsDone(rank)) continue;
-    for (const Rank awaited : vitals_.Awaited(rank)) {
-      if (members_.contains(awaited) && IsDone(awaited)) apart.insert({rank, awaited});
-    }
-  }
-  return apart.empty() ? std::nullopt : std::optional(accusations_.FirstToGo(apart));
+  const std::optional<Rank> rank = members_.Backlogged();
+  if (!rank) return;
+  Lose(*rank, Failure::kPeerLost,
+       absl::StrCat(members_.NameOf(*rank), " has not taken ", members_.At(*rank).told.size(),
+                    " directives of ", Self(), ", last heard ", vitals_.SilentFor(*rank, now_),
+                    " ago in ", vitals_.At(*rank)));
 }
 
 void Coordinator::JudgeSlow() {
@@ -1153,14 +1051,13 @@ void Coordinator::JudgeShortage() {
   vitals_.Excuse(now_);
   if (!short_since_) {
     short_since_ = now_;
-    output_.notices.push_back(absl::StrCat(
-        TooFew(static_cast<Rank>(members_.size())), ": they wait for others to come in, up to ",
-        FlagWithTime("--rendezvous-timeout", options_.rendezvous_timeout)));
+    output_.notices.push_back(
+        absl::StrCat(TooFew(members_.size()), ": they wait for others to come in, up to ",
+                     FlagWithTime("--rendezvous-timeout", options_.rendezvous_timeout)));
   }
   if (now_ - *short_since_ < options_.rendezvous_timeout) return;
   Abort(-1, Failure::kPeerLost,
-        absl::StrCat(TooFew(static_cast<Rank>(members_.size())),
-                     ", and not enough others have come in within ",
+        absl::StrCat(TooFew(members_.size()), ", and not enough others have come in within ",
                      FlagWithTime("--rendezvous-timeout", options_.rendezvous_timeout),
                      "; start them with grapevine node --join, or let fewer go on"));
 }
@@ -1176,8 +1073,7 @@ void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message
                      "the model is lost with it"));
   }
   if (EnoughAreLeft()) return LeaveOut(culprit, failure, message);
-  Abort(culprit, failure,
-        absl::StrCat(message, "; ", TooFew(static_cast<Rank>(members_.size()) - 1)));
+  Abort(culprit, failure, absl::StrCat(message, "; ", TooFew(members_.size() - 1)));
 }
 
 Rank Coordinator::LeastMembers() const {
@@ -1187,7 +1083,7 @@ Rank Coordinator::LeastMembers() const {
 }
 
 bool Coordinator::EnoughAreLeft() const {
-  return options_.waits || static_cast<Rank>(members_.size()) - 1 >= LeastMembers();
+  return options_.waits || members_.size() - 1 >= LeastMembers();
 }
 
 std::string Coordinator::TooFew(Rank left) const {
@@ -1198,7 +1094,7 @@ std::string Coordinator::TooFew(Rank left) const {
 
 // `message` may be of an accusation, which goes with the culprit.
 void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& message) {
-  const Member& member = members_.at(lost);
+  const MemberRecord& member = members_.At(lost);
   output_.notices.push_back(absl::StrCat(message, "; ", members_.size() - 1, " of ", world_size(),
                                          members_.size() == 2 ? " nodes goes on" : " nodes go on"));
   const Outcast& told =
@@ -1210,12 +1106,10 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
           .first->second;
   if (member.session) {
     TellEnd(*member.session, told.message, failure, lost, /*others_go_on=*/true);
-    ranks_.erase(*member.session);
   }
-  absent_.erase(lost);
+  members_.AwaitNoLonger(lost);
   Erase(lost);
-  accusations_.LeaveOut(lost);
-  first_contacts_.LeaveOut(lost);
+  suspicions_.LeaveOut(lost);
   vitals_.Excuse(now_);  // they have waited for it, maybe
   output_.lost.push_back(lost);
   agreement_->Lose(lost);
@@ -1230,8 +1124,7 @@ void Coordinator::LoseSelf(Failure failure, const std::string& message) {
   if (!options_.role_moves) return Abort(self(), failure, message);
   const bool alone = members_.size() < 2;
   if (alone || EnoughAreLeft()) return Resign(failure, message);
-  Abort(self(), failure,
-        absl::StrCat(message, "; ", TooFew(static_cast<Rank>(members_.size()) - 1)));
+  Abort(self(), failure, absl::StrCat(message, "; ", TooFew(members_.size() - 1)));
 }
 
 void Coordinator::Resign(Failure failure, const std::string& message) {
@@ -1239,8 +1132,8 @@ void Coordinator::Resign(Failure failure, const std::string& message) {
   resigned_ = true;
   verdict_ = WithFailure(absl::AbortedError(message), failure);
   culprit_ = self();
-  const auto own = members_.find(self());
-  if (own != members_.end() && own->second.session) TellVerdict(*own->second.session, self());
+  const MemberRecord* const own = members_.Find(self());
+  if (own != nullptr && own->session) TellVerdict(*own->session, self());
 }
 
 void Coordinator::Abort(Rank culprit, Failure failure, const std::string& message) {
@@ -1272,31 +1165,7 @@ void Coordinator::TellEnd(SessionId session, const std::string& message, Failure
   directive.mutable_abort()->set_failure(static_cast<int>(failure));
   directive.mutable_abort()->set_culprit(culprit);
   directive.mutable_abort()->set_others_go_on(others_go_on);
-  Send(session, std::move(directive));
-  output_.ended.push_back(session);
-}
-
-void Coordinator::Send(SessionId session, control::Directive directive) {
-  output_.directives.emplace_back(session, std::move(directive));
-}
-
-void Coordinator::Tell(Member& member, control::Directive directive) {
-  directive.set_received(member.heard.received());
-  const control::Directive& numbered = member.told.Add(std::move(directive));
-  if (member.session) Send(*member.session, numbered);
-}
-
-void Coordinator::TellAll(const control::Directive& directive) {
-  for (auto& [rank, member] : members_) Tell(member, directive);
-}
-
-void Coordinator::SendBeat(Member& member) {
-  if (!member.session) return;
-  control::Directive directive;
-  directive.mutable_beat();
-  directive.set_received(member.heard.received());
-  member.acknowledged = member.heard.received();
-  Send(*member.session, std::move(directive));
+  output_.End(session, std::move(directive));
 }
 
 std::string Coordinator::Missing() const {

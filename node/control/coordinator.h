@@ -72,24 +72,23 @@
 #include "algorithm/membership/view_agreement.h"
 #include "base/ids.h"
 #include "base/status.h"
-#include "node/control/accusations.h"
 #include "node/control/awakening.h"
 #include "node/control/budget_desk.h"
 #include "node/control/closing.h"
 #include "node/control/control.pb.h"
 #include "node/control/control_protocol.h"
 #include "node/control/coordinated_checkpoints.h"
-#include "node/control/first_contacts.h"
+#include "node/control/dispatch.h"
+#include "node/control/members.h"
 #include "node/control/notice_throttle.h"
 #include "node/control/standstill.h"
 #include "node/control/succession.h"
+#include "node/control/suspicions.h"
 #include "node/control/tenure.h"
 #include "node/control/vital_signs.h"
 #include "run/records/run_standing.h"
 
 namespace grapevine {
-
-using SessionId = int64_t;
 
 struct CoordinatorOptions {
   // The registration of this coordinator's own node: world_size and agreements hold for all.
@@ -144,12 +143,7 @@ class Coordinator {
  public:
   enum class Phase { kGathering, kRunning, kFinished, kAborted };
 
-  struct Output {
-    std::vector<std::pair<SessionId, control::Directive>> directives;  // in order
-    // These sessions get nothing more after their directives.
-    std::vector<SessionId> ended;
-    // These are nobody's any more: their node has another one.
-    std::vector<SessionId> replaced;
+  struct Output : Dispatch {
     std::vector<std::pair<Rank, control::NodeMetrics>> metrics;
     std::vector<std::pair<Rank, control::SavedPart>> parts;  // of checkpoints
     std::optional<Round> called;                             // all are told to save after it
@@ -161,6 +155,8 @@ class Coordinator {
   };
 
   Coordinator(CoordinatorOptions options, SteadyTime now);
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
 
   void OnReport(SessionId session, const control::Report& report, SteadyTime now);
   // The session's connection is gone; `why` may be empty.
@@ -169,10 +165,10 @@ class Coordinator {
   void OnLeft(SessionId session, SteadyTime now);
   // Whose connections are broken, and where their processes listen. Whether they still do is to be
   // watched.
-  const std::map<Rank, std::string>& absent() const { return absent_; }
+  const std::map<Rank, std::string>& absent() const { return members_.absent(); }
   // Whether it is the connection of a node of the run, which closes it itself when it has heard the
   // end.
-  bool IsMember(SessionId session) const { return ranks_.contains(session); }
+  bool IsMember(SessionId session) const { return members_.RankOf(session).has_value(); }
   // The process of an absent rank is gone: `how` is phrased to follow the reason why its connection
   // is.
   void OnGone(Rank rank, std::string_view how, SteadyTime now);
@@ -196,7 +192,9 @@ class Coordinator {
   // Rank 0 cannot even begin: the same, and waits for the nodes that have yet to come.
   void CannotBegin(const absl::Status& why);
   // Whether somebody has yet to come, or to come back, and hear how the run ends.
-  bool AwaitsLatecomers() const { return !resigned_ && (!latecomers_.empty() || !absent_.empty()); }
+  bool AwaitsLatecomers() const {
+    return !resigned_ && (!latecomers_.empty() || !absent().empty());
+  }
   // Whether this node has gone, and the role with it: nobody but itself hears of it from here.
   bool resigned() const { return resigned_; }
 
@@ -205,7 +203,7 @@ class Coordinator {
   std::chrono::nanoseconds Patience() const;
   static constexpr std::chrono::milliseconds kPatience{5000};
   // The most directives that a node may not have acknowledged.
-  static constexpr size_t kMaxUnacknowledged = 4096;
+  static constexpr size_t kMaxUnacknowledged = Members::kMaxUnacknowledged;
 
   Output Take() { return std::exchange(output_, {}); }
 
@@ -216,16 +214,6 @@ class Coordinator {
   const absl::Status& verdict() const { return verdict_; }
 
  private:
-  struct Member {
-    std::optional<SessionId> session;    // none: absent
-    std::string broken;                  // why
-    control::Registration registration;  // with its latest call
-    UnacknowledgedMessages<control::Directive> told;
-    ReceivedMessages heard;
-    uint64_t acknowledged = 0;  // of `heard`, as the node has last been told
-    std::optional<Round> done_below;
-  };
-
   // Why the run ends with a checkpoint, and with which.
   struct Stop {
     Rank rank = 0;
@@ -269,6 +257,7 @@ class Coordinator {
   void Join(SessionId session, const control::Registration& registration);
   // Likewise where a run is taken over: once all have come who are awaited, it goes on.
   void Succeed(SessionId session, const control::Registration& registration);
+  void AwaitThoseWhoAreLeft();
   // Once all are there who are awaited, and the role is certain.
   void BeginIfComplete();
   void TakeOver();
@@ -279,13 +268,11 @@ class Coordinator {
   void ComeBack(SessionId session, const control::Registration& registration);
   // What it says of itself cannot be: another process is in the place of an absent one.
   void JudgeReplacement(const control::Registration& registration);
-  // The session is replaced, or over.
-  void Detach(Member& member);
   void Erase(Rank rank);
-  void Handle(Rank rank, Member& member, const control::Report& report);
+  void Handle(Rank rank, const control::Report& report);
   bool IsOwnEnd(const control::Report& report) const;
   // False if the report is not to be looked at.
-  bool Take(Rank rank, Member& member, const control::Report& report);
+  bool Take(Rank rank, const control::Report& report);
   std::string Died(Rank rank, std::string_view how) const;
   void TellVerdict(SessionId session, Rank rank);
   void TellFinish(SessionId session);
@@ -306,7 +293,6 @@ class Coordinator {
   void MissWhoHasNotCome();
   std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
-  void Accuse(Accusation accusation);
   void OnSteps(Rank rank, const control::Steps& steps);
   void OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat);
   void OnSpent(Rank rank, const control::Spent& spent);
@@ -352,11 +338,7 @@ class Coordinator {
   void JudgeKept();
   void JudgeSilence();
   void JudgeBacklog();
-  void JudgeFirstContacts();
-  void JudgeAccusation();
-  void JudgeStuck();
-  // Of a stuck run, in which all wait who are not done: who goes when one waits for one that is.
-  std::optional<Rank> ApartAtTheEnd();
+  void Follow(const std::optional<Blame>& blame);
   void JudgeSlow();
   // Whether those who are left wait for others to come in has its end, too.
   void JudgeShortage();
@@ -369,7 +351,7 @@ class Coordinator {
   Rank LeastMembers() const;
   // Whether those who are there without one of them would go on.
   bool EnoughAreLeft() const;
-  bool Short() const { return static_cast<Rank>(members_.size()) < LeastMembers(); }
+  bool Short() const { return members_.size() < LeastMembers(); }
   // With fewer members than this the others wait.
   Rank Awaited() const { return options_.waits ? options_.min_nodes.value_or(0) : 0; }
   std::string TooFew(Rank left) const;
@@ -378,11 +360,6 @@ class Coordinator {
   void Resign(Failure failure, const std::string& message);
   // Its own loss: one or the other.
   void LoseSelf(Failure failure, const std::string& message);
-  void Send(SessionId session, control::Directive directive);
-  // To a member, which hears it when it has come back at the latest.
-  void Tell(Member& member, control::Directive directive);
-  void TellAll(const control::Directive& directive);
-  void SendBeat(Member& member);
   Rank world_size() const { return options_.own.world_size(); }
   Rank self() const { return options_.own.rank(); }
   std::string Self() const;  // for messages
@@ -393,12 +370,9 @@ class Coordinator {
   absl::Status verdict_;
   Rank culprit_ = -1;  // of the verdict
   Round round_limit_;
-  std::optional<BudgetDesk> desk_;  // if nodes share a budget
-  std::map<Rank, Member> members_;
-  std::map<SessionId, Rank> ranks_;       // of the members
+  std::optional<BudgetDesk> desk_;        // if nodes share a budget
   std::map<Rank, std::string> absences_;  // why a rank is not there, as far as that is known
   std::set<Rank> latecomers_;             // have yet to hear that the run cannot begin
-  std::map<Rank, std::string> absent_;    // the addresses of members without a session
   std::map<Rank, Outcast> left_out_;
   std::map<Rank, Candidate> candidates_;
   std::map<Rank, Candidate> early_candidates_;  // that came while the run is taken over
@@ -407,8 +381,6 @@ class Coordinator {
   std::vector<std::string> addresses_;          // by rank; of those that are lost, the last
   SteadyTime started_;
   NoticeThrottle refusals_told_;
-  Accusations accusations_;
-  FirstContacts first_contacts_;
   VitalSigns vitals_;  // of the members
   Tenure tenure_;
   Standstill standstill_;
@@ -432,6 +404,8 @@ class Coordinator {
   SteadyTime next_missing_notice_;
   SteadyTime now_;
   Output output_;
+  Members members_;
+  Suspicions suspicions_;
 };
 
 }  // namespace grapevine

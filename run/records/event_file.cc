@@ -75,6 +75,7 @@ constexpr auto kScalars = [](const RunMetrics& metrics, auto&& visit) {
   visit("test/accuracy", metrics.test_accuracy);
   visit("test/loss_recalibrated", metrics.test_loss_recalibrated);
   visit("test/accuracy_recalibrated", metrics.test_accuracy_recalibrated);
+  visit("test/samples", metrics.test_samples);
   visit("consensus/distance", metrics.consensus_distance);
   visit("consensus/buffer_distance", metrics.buffer_distance);
   visit("bytes/sent", metrics.bytes_sent_total);

@@ -73,8 +73,8 @@ TEST(PublishedShapes, LossAgainstEpochOverlapsOnDataThatAreAlike) {
     std::map<double, double> by_epoch;
     for (const Json& metrics :
          MetricsOf({"-n", "8", "--model=mlp:width=32", "--data=synthetic:train=4096:test=512",
-                    "--epochs=6", "--compute=5ms", "--topology", topology, "--algorithm", algorithm,
-                    "--log-every=1000"})) {
+                    "--epochs=6", "--eval-every=1", "--compute=5ms", "--topology", topology,
+                    "--algorithm", algorithm, "--log-every=1000"})) {
       by_epoch[metrics["epoch"]] = metrics["test_loss"];
     }
     return by_epoch;
