@@ -33,19 +33,19 @@
 #include "topology/topology.h"
 #include "topology/weights/mixing.h"
 
-// The node, and what its caller was given last, which stays until it asks again.
+// A node, and the task that its caller was given last, which stays until the caller asks again.
 struct grapevine_node {
   std::unique_ptr<grapevine::OutsideNode> node;
   std::optional<grapevine::GradientDesk::Task> task;
-  bool wanted = false;  // its gradient, which has not been delivered
+  bool wanted = false;  // whether the gradient of `task` has not been delivered
 };
 
 namespace grapevine {
 namespace {
 
-// No replica has more elements: sizes in bytes stay far from the end of 64 bits.
+// The most elements of a replica, so that sizes in bytes stay far from the end of 64 bits.
 constexpr int64_t kMostElements = int64_t{1} << 40;
-// A wait has an end.
+// The longest wait, so that every wait has an end.
 constexpr int64_t kLongestWaitMs = int64_t{24} * 3600 * 1000;
 
 using Settings = std::map<std::string, std::string>;
@@ -60,7 +60,7 @@ int Fill(const absl::Status& status, grapevine_error* error) {
   return error->code;
 }
 
-// Whatever `body` throws (memory that is not there) is an error as any other.
+// Turns what `body` throws, such as std::bad_alloc, into an error like any other.
 template <typename Body>
 int Guarded(grapevine_error* error, Body&& body) {
   try {
@@ -172,7 +172,7 @@ void Show(const GradientDesk::Task& task, grapevine_task* shown) {
   shown->gradient = task.gradient.data.get();
 }
 
-// Takes the next task; none at the deadline.
+// Takes the next task; leaves `node` without a task at the deadline.
 absl::Status Await(std::chrono::steady_clock::time_point deadline, grapevine_node* node) {
   node->task.reset();
   node->wanted = false;
@@ -214,7 +214,7 @@ absl::StatusOr<std::string> TopologyFor(Settings settings) {
     return UsageError(absl::StrCat("--", name, "=", value,
                                    ": a graph has topology, nodes, mixing and seed alone"));
   }
-  // A graph needs no model, and an experiment does: the smallest.
+  // A graph needs no model, but an experiment does; this is the smallest.
   settings.insert({{"model", "quadratic:dim=1"}, {"rounds", "1"}});
   ASSIGN_OR_RETURN(const auto experiment, MakeExperiment(settings));
   ASSIGN_OR_RETURN(const TopologySummary summary, Summarize(experiment->mixing(), 0));

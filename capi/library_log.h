@@ -1,13 +1,13 @@
-// What the library says on standard error, in a process that is not its own.
+// The log of the library on standard error, in a process that is not its own.
 //
-// Any thread.
+// Safe from any thread.
 #ifndef GRAPEVINE_CAPI_LIBRARY_LOG_H_
 #define GRAPEVINE_CAPI_LIBRARY_LOG_H_
 
 namespace grapevine {
 
-// Warnings and worse alone are written, unless the program has set up its log itself, which it
-// cannot do later. Once for the process; harmless again.
+// Limits the log to warnings and worse, unless the program has set up its log itself, which it
+// cannot do later. Acts once for the process; further calls are harmless.
 void QuietenLog();
 
 }  // namespace grapevine

@@ -10,7 +10,7 @@ namespace {
 
 bool IsInName(char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-'; }
 
-// Whether what is before a flag is the program and its command.
+// Returns whether the text before a flag ends with the program and its command.
 bool IsCommand(std::string_view before) {
   if (!before.ends_with(' ')) return false;
   before.remove_suffix(1);
@@ -18,7 +18,7 @@ bool IsCommand(std::string_view before) {
   return before.substr(0, command).ends_with("grapevine ");
 }
 
-// Whether a setting's name begins behind two dashes at `at`.
+// Returns whether two dashes stand at `at`, followed by the name of a setting.
 bool BeginsFlag(std::string_view message, size_t at) {
   constexpr std::string_view kOpening = " \n(\"'`";
   if (message.substr(at, 2) != "--" || at + 2 >= message.size()) return false;

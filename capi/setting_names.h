@@ -1,4 +1,4 @@
-// Messages of the program, for other programs: what is a flag there is a setting here.
+// Messages of the program, rewritten for other programs: flags become settings.
 #ifndef GRAPEVINE_CAPI_SETTING_NAMES_H_
 #define GRAPEVINE_CAPI_SETTING_NAMES_H_
 
@@ -7,9 +7,9 @@
 
 namespace grapevine {
 
-// The message with "--step-timeout=10s" as "step_timeout=10s", and "--bind" as "bind". Other dashes
-// stay: those inside words and paths, those that no name follows, and a command of the program's,
-// "grapevine train --record=FILE".
+// Returns the message with "--step-timeout=10s" as "step_timeout=10s", and "--bind" as "bind".
+// Leaves other dashes: those inside words and paths, those that no name follows, and those in a
+// command of the program, "grapevine train --record=FILE".
 std::string WithSettingNames(std::string_view message);
 
 }  // namespace grapevine

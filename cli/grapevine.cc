@@ -37,8 +37,8 @@ constexpr char kFooter[] =
 
 int RunGrapevine(int argc, char** argv) {
   InitializeLogging(argv[0]);
-  // Then writing beyond the limit on a file's size, or for a reader that has gone, is an error of
-  // the writer.
+  // Without these signals, writing beyond the limit on a file's size, or for a reader that has
+  // gone, is an error of the writer.
   signal(SIGXFSZ, SIG_IGN);
   signal(SIGPIPE, SIG_IGN);
   CommandLine line("grapevine", "Grapevine: decentralized gossip SGD, for real and in a simulator");

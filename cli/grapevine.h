@@ -5,9 +5,9 @@
 
 namespace grapevine {
 
-// Carries out the command line and returns the exit code of the process. Called once, from the
-// main thread before there are others: `grapevine train` starts this same program again for each
-// node, which registers the same things.
+// Carries out the command line and returns the exit code of the process. Must be called once, from
+// the main thread, before other threads exist. `grapevine train` starts this same program again for
+// each node, which registers the same things.
 int RunGrapevine(int argc, char** argv);
 
 }  // namespace grapevine

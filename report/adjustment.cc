@@ -58,7 +58,7 @@ absl::StatusOr<Limits> ParseLimits(const std::string& flag, const std::string& t
   return limits;
 }
 
-// The names of the axes, each once.
+// Returns the names of the axes, each once.
 std::string NamesOf(const Page& page, Axis Panel::*axis) {
   std::set<std::string> names;
   for (const Panel& panel : page.panels) {

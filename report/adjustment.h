@@ -1,5 +1,5 @@
-// What users change about a page of curves, of whatever kind: the names in its legend, the limits
-// of its axes, and how smooth its curves are.
+// Adjustments that users make to a page of curves of any kind: the names in its legend, the limits
+// of its axes, and the smoothness of its curves.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_REPORT_ADJUSTMENT_H_
@@ -13,17 +13,17 @@
 
 namespace grapevine {
 
-// As texts of flags, which are checked when they are used.
+// Adjustments as the texts of their flags; Adjust checks them.
 struct Adjustment {
-  std::vector<std::string> legend;  // a name for each curve, in their order; empty: as they are
-  // "A:B", in the units of the axes; a side that is empty stays as it is, and so do both in "".
+  std::vector<std::string> legend;  // a name for each curve, in their order; empty: unchanged
+  // "A:B", in the units of the axes. An empty side stays as it is; "" changes neither side.
   std::string x_range, y_range;
-  std::string smooth;  // how many points are averaged; empty: one
+  std::string smooth;  // number of points that are averaged; empty: one
 };
 
-// Errors are kUsage and name the flag: a legend that has not as many names as there are curves
-// (the message lists them); a range that is no range, or of panels with different axes; a count of
-// points that is none.
+// Applies `adjustment` to `page`. Errors are kUsage and name the flag: a legend whose number of
+// names is not the number of curves (the message lists the curves); a text that is no range, or a
+// range for panels with different axes; an invalid number of points.
 absl::Status Adjust(const Adjustment& adjustment, Page* page);
 
 }  // namespace grapevine

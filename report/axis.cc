@@ -89,7 +89,7 @@ void FitLinear(const Range& range, Axis* axis) {
 
 // Names closer than this part of the axis would overlap.
 constexpr double kRoomOfAName = 0.12;
-// Tics at 1, 2 and 5 up to so many powers of ten; beyond, only at 1.
+// An axis of up to this many powers of ten has tics at 1, 2 and 5; a longer one, only at 1.
 constexpr double kFineDecades = 2.5;
 
 void WithMargin(double low, double high, Axis* axis) {
@@ -99,16 +99,16 @@ void WithMargin(double low, double high, Axis* axis) {
   axis->high = high * margin;
 }
 
-// 0 at the low end of an axis, 1 at its high one.
+// Returns 0 for the low end of an axis, 1 for its high end.
 double PlaceOf(double value, const Axis& axis) {
   if (!axis.logarithmic) return (value - axis.low) / (axis.high - axis.low);
   return std::log(value / axis.low) / std::log(axis.high / axis.low);
 }
 
-// An axis is that much longer than its highest bar.
+// An axis is longer than its highest bar by this factor.
 constexpr double kRoomForNotes = 1.12;
 
-// From 0, or below if the range begins there.
+// Returns an axis from 0, or from below 0 if the range begins there.
 Axis AxisOf(Horizontal quantity, const Range& range) {
   const double greatest = range.empty() ? 0 : range.high;
   Axis axis;

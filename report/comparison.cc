@@ -34,9 +34,9 @@ struct ComparedRun {
   std::string method;
   std::string command;
   RunMetrics outcome;
-  std::optional<double> best_accuracy;  // of all evaluations
+  std::optional<double> best_accuracy;  // the best of all evaluations
   std::optional<double> seconds_to_target;
-  std::optional<double> living;  // at the end, where nodes were lost
+  std::optional<double> living;  // nodes at the end, if nodes were lost
   std::optional<double> staleness_mean;
   std::optional<double> staleness_max;
 };
@@ -52,16 +52,16 @@ std::string Number(const std::optional<double>& value) {
   return value ? absl::StrFormat("%.12g", *value) : "";
 }
 
-// A number of a run.
+// A number of a run, as a column of the table.
 struct Column {
-  const char* key;      // of --sort
-  const char* field;    // in CSV
-  std::string heading;  // elsewhere
+  const char* key;      // name for --sort
+  const char* field;    // name in CSV
+  std::string heading;  // name in other formats
   std::function<std::optional<double>(const ComparedRun&)> value;
   std::string (*text)(double);
-  Unit (*unit)(double);  // of means like this, beside their deviations
+  Unit (*unit)(double);  // unit of a mean like this, beside its deviation
   bool greatest_first;
-  const char* absent = "";  // outside of CSV
+  const char* absent = "";  // text for no value, outside of CSV
 };
 
 std::vector<Column> Columns(std::optional<double> target) {
@@ -112,13 +112,13 @@ absl::StatusOr<ComparedRun> Compared(const RecordedRun& run, std::string method,
   return compared;
 }
 
-// Runs that differ only in the seed.
+// The runs of a method, which differ only in the seed.
 struct ComparedMethod {
   std::string name;
   std::vector<ComparedRun> runs;
 };
 
-// Of those of the runs that have a value.
+// Returns the sample of the runs that have a value.
 std::optional<Sample> SampleOfMethod(const Column& column, const ComparedMethod& method) {
   std::vector<double> values;
   for (const ComparedRun& run : method.runs) {
@@ -127,10 +127,10 @@ std::optional<Sample> SampleOfMethod(const Column& column, const ComparedMethod&
   return SampleOf(values);
 }
 
-// What a line is sorted by.
+// The values by which a line is sorted.
 struct Standing {
-  double share;  // of its runs that have the value
-  double mean;   // theirs; 0 where none has
+  double share;  // share of its runs that have the value
+  double mean;   // mean of these; 0 if none has it
 };
 
 Standing StandingOf(const Column& column, const ComparedRun& run) {
@@ -145,7 +145,7 @@ Standing StandingOf(const Column& column, const ComparedMethod& method) {
           sample->mean};
 }
 
-// The mean of those that got somewhere says nothing of those that did not.
+// Sorts by the share first: the mean of the runs that have the value says nothing of the others.
 template <typename Line>
 void Sort(const Column& column, std::vector<Line>* lines) {
   std::ranges::stable_sort(*lines, [&column](const Line& a, const Line& b) {
@@ -187,7 +187,7 @@ Table TableOfRuns(const std::vector<ComparedRun>& runs, const std::vector<Column
   return table;
 }
 
-// In the order of their first runs.
+// Groups runs by method, in the order of each method's first run.
 std::vector<ComparedMethod> ByMethod(std::vector<ComparedRun> runs) {
   std::vector<ComparedMethod> methods;
   for (ComparedRun& run : runs) {
@@ -258,11 +258,11 @@ namespace {
 
 struct ComparedRuns {
   Table table;
-  std::vector<std::string> commands;  // that repeat the runs, in the order of its rows
+  std::vector<std::string> commands;  // repeat the runs, in the order of the table's rows
 };
 
 struct MeasuredRuns {
-  std::vector<ComparedRun> runs;  // as they were named
+  std::vector<ComparedRun> runs;  // in the order in which they were named
   std::vector<Column> columns;
 };
 
@@ -344,7 +344,8 @@ std::string RepeatingFlag(const ConfigField& field, const Config& config) {
   return ShellQuoted(absl::StrCat(flag, "=", ListElement(FieldText(field, config))));
 }
 
-// What nobody has set, in a run that ends when its programs do; empty for all else.
+// Returns words for a setting that nobody has set, in a run that ends when its programs do; empty
+// for all other settings.
 std::string_view OfAnOpenEnd(const ConfigField& field, const Config& config) {
   if (config.rounds() != kOpenEndedRounds) return "";
   if (field.name() == "rounds") return "as many as its programs take";
@@ -352,7 +353,7 @@ std::string_view OfAnOpenEnd(const ConfigField& field, const Config& config) {
   return field.name() == "eval_every" && once ? "at the end alone" : "";
 }
 
-// Of a run whose program computed the gradients, and has the model.
+// Returns the variables that repeat a run whose program computed the gradients, and has the model.
 std::string RepeatingVariables(const Config& config) {
   std::string variables;
   for (const ConfigField* field : ConfigFields()) {

@@ -1,5 +1,5 @@
-// Runs side by side in one table: how well each ended, how soon and at what cost, and the command
-// that repeats it.
+// A comparison of runs in one table: how well each run ended, how soon and at what cost, and the
+// command that repeats it.
 //
 // Safe from any thread; the comparison reads the runs' files.
 #ifndef GRAPEVINE_REPORT_COMPARISON_H_
@@ -17,39 +17,42 @@ namespace grapevine {
 
 struct ComparisonOptions {
   std::vector<std::string> runs;  // run directories, or folders of them
-  std::string target;             // an accuracy; empty: the runs' own
+  std::string target;             // a test accuracy; empty: that of the runs
   std::string sort = "accuracy";  // one of ComparisonKeys
   TableFormat format = TableFormat::kText;
-  bool over_seeds = false;  // a line for the runs that differ only in the seed
+  bool over_seeds = false;  // one line for all runs that differ only in the seed
 };
 
-// What --sort may name.
+// Returns the keys that --sort accepts.
 std::vector<std::string> ComparisonKeys();
 
-// A line for each run, the best first and those without a value last; equal ones in the order of
-// their times. CSV has numbers in the units of metrics.jsonl, the others have units. Runs that have
-// not finished are compared by what they have measured so far. For a terminal, the commands that
-// repeat the runs follow the table; else they are its last column.
+// Returns a table with a line for each run, the best run first and runs without a value last; equal
+// runs stand in the order of their times. CSV has numbers in the units of metrics.jsonl; the other
+// formats have units. Runs that have not finished are compared by what they have measured so far.
+// In the format kText, the commands that repeat the runs follow the table; in the others they are
+// its last column.
 //
-// Over seeds, a line has the mean and the sample's standard deviation of its runs, of those that
-// have the value ("2 of 3"), and no command; the means are sorted, those of all runs before those
-// of some. Of CSV these are three columns:
-// the mean, the deviation (empty for one run alone), and how many runs. Errors are kUsage or
-// kInput.
+// With `over_seeds`, a line has the mean and the sample's standard deviation over those of its runs
+// that have the value ("2 of 3"), and no command. Lines are sorted by the share of their runs that
+// have the value, then by the mean. In CSV a value has three columns: the mean, the deviation
+// (empty for a single run), and the number of runs.
+//
+// Errors are kUsage or kInput.
 absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options);
 
-// The runs as people read them, in the order of ComparisonText; `options.format` plays no part.
-// Errors as ComparisonText's.
+// Returns the runs as people read them, with units and in the order of ComparisonText; ignores
+// `options.format`. Errors are those of ComparisonText.
 absl::StatusOr<Table> ComparisonTable(const ComparisonOptions& options);
 
-// The command line that repeats a run: `grapevine sim` for a simulated run, else `grapevine train`,
-// with a flag for every setting of the run that is not its default; quoted for a shell. Where the
-// run was and what it wrote is left out, so that it becomes a new run on this machine. Where
-// another program computed the gradients, the variables of the environment in front of "PROGRAM".
-// Pure.
+// Returns the command line that repeats a run: `grapevine sim` for a simulated run, else `grapevine
+// train`, with a flag for every setting of the run that differs from its default, quoted for a
+// shell. Leaves out where the run was and what it wrote, so that the command makes a new run on
+// this machine. If another program computed the gradients, returns the environment variables of the
+// run, followed by "PROGRAM". Pure.
 std::string RepeatCommand(const Config& config);
 
-// What a setting was, as FieldText; the rounds of a run that its programs end in words.
+// Returns the value of a setting as FieldText does, except that words describe the rounds of an
+// open-ended run, which ends when its programs do.
 std::string ReadableSetting(const ConfigField& field, const Config& config);
 
 }  // namespace grapevine

@@ -22,14 +22,15 @@ bool OfTheCluster(const std::string& name) {
   return InfoOf(ConfigFieldNamed(name)).section() == SIMULATION;
 }
 
-// "" for the epochs of a run that counts rounds, and for the simulated cluster of real nodes.
+// Returns the text of a setting; "" for the epochs of a run that counts rounds, and for the
+// simulated cluster of real nodes.
 std::string ValueOf(const std::string& name, const Config& config) {
   if (name == "epochs" && config.has_rounds()) return "";
   if (OfTheCluster(name) && !IsSimulated(config)) return "";
   return FieldText(ConfigFieldNamed(name), config);
 }
 
-// Among the configurations that have such a setting.
+// Returns whether the configurations that have this setting differ in it.
 bool Differs(const std::string& name, Configs configs) {
   std::set<std::string> values;
   for (const Config* config : configs) {
@@ -38,7 +39,7 @@ bool Differs(const std::string& name, Configs configs) {
   return values.size() > 1;
 }
 
-// All that describes a run but the time of its gradient.
+// Returns everything that describes a run except the time of its gradient.
 std::string AllButTheTime(const Config& config) {
   std::string text = MethodName(config);
   for (const ConfigField* field : ConfigFields()) {
@@ -53,7 +54,8 @@ bool IsSetting(const std::string& name, Configs configs) {
   return Differs(name, configs) && !(name == "compute" && TimesOfGradientsFollow(configs));
 }
 
-// "gradient 2.31ms to 9.02ms", of times that differ and follow; else "".
+// Returns "gradient 2.31ms to 9.02ms" for times that differ and follow from the other settings;
+// else "".
 std::string RangeOfTimes(Configs configs) {
   if (!TimesOfGradientsFollow(configs)) return "";
   std::set<std::chrono::nanoseconds> times;
@@ -76,7 +78,7 @@ std::vector<std::string> DifferingSettings(Configs configs, const std::set<std::
   return names;
 }
 
-// How many seeds each label has, where all have as many; else 0.
+// Returns the number of seeds of each label if it is the same for all labels; else 0.
 size_t SeedsOfEach(Configs configs, const std::vector<std::string>& labels) {
   std::map<std::string, std::set<uint64_t>> seeds;
   for (size_t i = 0; i < configs.size(); ++i) seeds[labels[i]].insert(configs[i]->seed());
@@ -157,14 +159,14 @@ std::vector<Curve> GroupRuns(std::span<const RecordedRun> runs) {
     if (curve == curves.end()) curve = curves.insert(curves.end(), {labels[i], {}});
     curve->runs.push_back(&runs[i]);
   }
-  if (SeedsOfEach(ConfigsOf(runs), labels) > 1) return curves;  // the title says it
+  if (SeedsOfEach(ConfigsOf(runs), labels) > 1) return curves;  // the title has the number
   for (Curve& curve : curves) curve.label = WithCount(curve);
   return curves;
 }
 
 namespace {
 
-// None if all are simulated.
+// Returns `simulated`, emptied if all curves are simulated.
 std::set<size_t> UnlessAll(std::set<size_t> simulated, size_t curves) {
   if (simulated.size() == curves) simulated.clear();
   return simulated;

@@ -30,7 +30,8 @@ constexpr const char* kDashes[] = {"solid", "(14,5)", "(4,4)", "(14,4,3,4)", "(2
 constexpr char kScript[] = "script.gp";
 constexpr char kComplaints[] = "complaints.txt";
 
-// gnuplot marks the position by lines of spaces and a caret.
+// Returns the first line that names the script: gnuplot marks the position by lines of spaces and a
+// caret before it.
 std::string FirstComplaint(const std::string& folder) {
   const absl::StatusOr<std::string> text = ReadFile(absl::StrCat(folder, "/", kComplaints));
   if (!text.ok()) return "it said nothing";
@@ -88,8 +89,8 @@ std::string CurveFill(size_t curve) {
   return repeats == 0 ? "solid 0.85" : absl::StrCat("pattern ", 4 + (repeats - 1) % 4);
 }
 
-// A quote inside becomes a typographic one, since gnuplot does not always understand a doubled
-// one.
+// A quote inside the text becomes a typographic one, since gnuplot does not always understand a
+// doubled quote.
 std::string GnuplotQuoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -106,7 +107,8 @@ namespace {
 
 constexpr double kPointsOfAnInch = 72;
 
-// Of everything that is drawn, beside the size: " fontscale 3.125 linewidth 3.125".
+// Returns what enlarges everything that is drawn, besides the size: " fontscale 3.125 linewidth
+// 3.125".
 std::string Enlarged(double letters, double lines) {
   return absl::StrFormat(" fontscale %.6g linewidth %.6g", letters, lines);
 }
@@ -126,7 +128,7 @@ std::string PngTerminal(const PictureSize& size) {
 
 std::string SvgTerminal(const PictureSize& size) {
   constexpr double kPixelsOfAnInch = 96;  // by definition
-  constexpr double kLetters = 12;         // of the font below
+  constexpr double kLetters = 12;         // size of the font below
   const double pixels =
       size.points.value_or(kPointsOfAnInch / kPixelsOfAnInch) * kPixelsOfAnInch / kPointsOfAnInch;
   return absl::StrFormat(

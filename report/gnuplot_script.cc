@@ -14,24 +14,25 @@
 namespace grapevine {
 namespace {
 
-constexpr size_t kMaxPoints = 800;    // of one curve
-constexpr size_t kMarkedPoints = 25;  // curves with fewer show them
+constexpr size_t kMaxPoints = 800;    // per curve
+constexpr size_t kMarkedPoints = 25;  // curves with no more points show them
 
-// Pixels: of the title, and of what is beside it.
+// Pixels of a letter of the title, and of the margins beside the title.
 constexpr int kTitleLetter = 10, kTitleMargins = 30;
 
-// Pixels: of the line beside a legend's label with its margins, without them, and of a letter.
+// Pixels of the line beside a legend's label with its margins, of the line without margins, and of
+// a letter.
 constexpr int kLegendSample = 84, kTightLegendSample = 60, kLegendLetter = 7;
 
-// On paper, letters that are ten dots high are 7.5 points high: those of a caption or less.
+// On paper, letters that are ten dots high are 7.5 points high, no more than those of a caption.
 constexpr double kPointsOfADot = 0.75;
 
-// Pixels; a screen coordinate of gnuplot is a fraction counted from below.
+// Sizes in pixels. A screen coordinate of gnuplot is a fraction counted from below.
 struct PageLayout {
   int columns, rows;
   int legend_columns, legend_rows;
-  int legend_entry;       // width
-  size_t legend_letters;  // of an entry's label
+  int legend_entry;       // width of an entry
+  size_t legend_letters;  // most letters of a label
   static constexpr int kPanelWidth = 400, kPanelHeight = 250;
   static constexpr int kLeft = 90, kRight = 25, kBottom = 66;
   static constexpr int kLegendLine = 22;
@@ -39,12 +40,12 @@ struct PageLayout {
   int top, gap_x, gap_y;
   int panel_width, panel_height;
   bool shared_columns;
-  std::optional<int> fixed_width;  // on paper
+  std::optional<int> fixed_width;  // width on paper
   int title_width;
   int panels_width() const {
     return kLeft + columns * panel_width + (columns - 1) * gap_x + kRight;
   }
-  // Widened for a long title, up to twice.
+  // Returns the width, which a long title widens up to twice.
   int width() const {
     return fixed_width.value_or(std::clamp(title_width, panels_width(), 2 * panels_width()));
   }
@@ -61,7 +62,8 @@ struct PageLayout {
   std::string Y(double pixels) const { return absl::StrFormat("%.4f", 1 - pixels / height()); }
 };
 
-// Dots: what can be read, of a panel with an axis of its own, and of those that share one.
+// Least widths in dots that can be read: of a panel with an axis of its own, and of panels that
+// share one.
 constexpr int kLeastPanel = 160, kLeastSharedPanel = 90;
 
 int DotsOf(double width_cm) {
@@ -76,18 +78,18 @@ bool HasTitles(const Page& page) {
 
 struct LegendEntry {
   std::string label;
-  std::string style;  // of the line beside it
+  std::string style;  // style of the line beside the label
 };
 
 std::vector<LegendEntry> LegendOf(const Page& page);
 
-// How wide the panels of a row are that together fill the width.
+// Returns the width of each panel of a row whose panels together fill `width`.
 int FittingPanel(const PageLayout& layout, int width) {
   const int gaps = (layout.columns - 1) * layout.gap_x;
   return (width - PageLayout::kLeft - PageLayout::kRight - gaps) / layout.columns;
 }
 
-// The size of panels and, on paper, how many are side by side.
+// Sets the size of panels and, on paper, how many are side by side.
 void FitPanels(const Page& page, std::optional<double> width_cm, PageLayout* layout) {
   constexpr int kHighest = 300;
   layout->columns = std::max(1, page.columns);
@@ -120,7 +122,7 @@ PageLayout LayoutOf(const Page& page, std::optional<double> width_cm) {
   layout.rows = (static_cast<int>(page.panels.size()) + layout.columns - 1) / layout.columns;
   const bool untitled = width_cm && page.title.empty();
   layout.top = (untitled ? 14 : 58) + (HasTitles(page) ? 18 : 0);
-  // What is longer is cut.
+  // A longer title is cut.
   const size_t letters = std::min<size_t>(LetterCount(page.title), 10'000);
   layout.title_width = kTitleLetter * static_cast<int>(letters) + kTitleMargins;
   layout.gap_y = 24 + (HasTitles(page) ? 16 : 0) + (layout.shared_columns ? 0 : 44);
@@ -145,7 +147,7 @@ std::string Head(const PageLayout& layout, PictureFormat format, const std::stri
 
 std::string DataName(size_t panel, size_t curve) { return absl::StrCat("$p", panel, "c", curve); }
 
-// The points of a curve that gnuplot can draw on these axes, in their units.
+// Returns the points of a curve that gnuplot can draw on these axes, in the units of the axes.
 Band Drawable(const Band& curve, const Axis& x, const Axis& y) {
   Band drawable;
   for (const BandPoint& point : Thin(curve, kMaxPoints)) {
@@ -166,7 +168,7 @@ std::string DataBlock(const std::string& name, const Band& points) {
   return absl::StrCat(block, "EOD\n");
 }
 
-// Of so many in a panel of the usual width.
+// Returns how many letters fit a panel, if `usual` letters fit a panel of the usual width.
 size_t LettersOf(size_t usual, const PageLayout& layout) {
   const auto width = static_cast<size_t>(layout.panel_width);
   return std::max<size_t>(8, usual * width / PageLayout::kPanelWidth);
@@ -193,7 +195,8 @@ std::vector<std::string> Lines(const std::string& head, const std::vector<std::s
   return lines;
 }
 
-// Runs that agree exactly have no place on a logarithmic axis.
+// Names the curves that are 0 throughout: runs that agree exactly have no place on a logarithmic
+// axis.
 std::string ZeroNote(const Page& page, const PageLayout& layout, const Panel& panel) {
   std::vector<std::string> labels;
   for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
@@ -225,8 +228,8 @@ std::string BandElement(const std::string& data, size_t curve) {
       data, CurveColour(curve));
 }
 
-// Of simulated curves and of real ones, where a page has both; the second of each where colours
-// repeat.
+// Dashes of simulated and of real curves on a page that has both; the second of each is used where
+// colours repeat.
 constexpr const char* kSimulatedDashes[] = {"(12,6)", "(12,4,3,4)"};
 constexpr const char* kRealDashes[] = {"solid", "(2,3)"};
 
@@ -236,7 +239,7 @@ std::string DashOf(const Page& page, size_t curve) {
   return page.hollow.contains(curve) ? kSimulatedDashes[repeats] : kRealDashes[repeats];
 }
 
-// Under the smoothed curve: of its colour, and mostly transparent.
+// Draws an unsmoothed curve under the smoothed one, in its colour and mostly transparent.
 std::string FaintElement(const std::string& data, size_t curve) {
   return absl::StrFormat("%s using 1:3 notitle with lines lc rgb '#b0%s' dt solid lw 1", data,
                          CurveColour(curve).substr(1));
@@ -252,19 +255,19 @@ std::string LineElement(const Page& page, const std::string& data, size_t curve,
                                   : " pt 7 ps 0.5");
 }
 
-// How far a group of bars extends, of 1.
+// The width of a group of bars; groups are 1 apart.
 constexpr double kGroupWidth = 0.8;
 
 double BarWidth(const Panel& panel) {
   return kGroupWidth / static_cast<double>(std::max<size_t>(1, panel.curves.size()));
 }
 
-// Of a curve's bars from the middle of their groups.
+// Returns the distance of a curve's bars from the middle of their groups.
 double BarOffset(const Panel& panel, size_t curve) {
   return BarWidth(panel) * (static_cast<double>(curve) + 0.5) - kGroupWidth / 2;
 }
 
-// With a whisker from the least to the greatest, where bars join several runs.
+// Draws bars, with a whisker from the least to the greatest value if bars join several runs.
 std::string BarElement(const Panel& panel, const std::string& data, size_t curve, bool width) {
   const double offset = BarOffset(panel, curve);
   std::string element =
@@ -280,7 +283,7 @@ std::string BarElement(const Panel& panel, const std::string& data, size_t curve
   return element;
 }
 
-// So much is written above a bar; where that is narrower, it stands upright.
+// Letters of a note above a bar; notes stand upright where bars are too narrow for them.
 constexpr size_t kLettersOfANote = 9;
 
 bool StandUpright(const Panel& panel, const PageLayout& layout) {
@@ -293,23 +296,23 @@ std::string PlaceOverBar(const Panel& panel, const PageLayout& layout) {
                                      : "center offset character 0,0.7";
 }
 
-// The upper end of the vertical axis, with room for notes that stand upright.
+// Returns the upper end of the vertical axis, with room for notes that stand upright.
 double HighOf(const Panel& panel, const PageLayout& layout) {
   if (!panel.bars || panel.y.logarithmic || !StandUpright(panel, layout)) return panel.y.high;
   size_t letters = 0;
   for (const auto& notes : panel.notes) {
     for (const std::string& note : notes) letters = std::max(letters, LetterCount(note));
   }
-  constexpr double kLetter = 6.5, kMost = 0.6;  // dots; of the panel's height
+  constexpr double kLetter = 6.5, kMost = 0.6;  // dots; part of the panel's height
   const double share =
       std::min(kMost, kLetter * static_cast<double>(letters) / layout.panel_height);
   return panel.y.low + (panel.y.high - panel.y.low) / (1 - share);
 }
 
-// Above what no other curve is over at that place, below what none is under, else beside it. Of
-// equals the first is over the others.
+// Returns where the note of a point stands: above the point if no other curve is higher at its x,
+// below it if none is lower, else beside it. Of equal points, the first curve's counts as highest.
 std::string PlaceAtPoint(const Panel& panel, size_t curve, const BandPoint& point) {
-  bool over = false, under = false;  // others
+  bool over = false, under = false;  // whether another curve is
   for (size_t other = 0; other < panel.curves.size(); ++other) {
     const auto there = std::ranges::find(panel.curves[other], point.x, &BandPoint::x);
     if (other == curve || there == panel.curves[other].end()) continue;
@@ -323,7 +326,7 @@ std::string PlaceAtPoint(const Panel& panel, size_t curve, const BandPoint& poin
 // A label, unlike a curve, is drawn outside of its axes too.
 bool IsInside(double value, const Axis& axis) { return axis.low <= value && value <= axis.high; }
 
-// What is written at a curve's points.
+// Returns the notes at a curve's points.
 std::string Notes(const Panel& panel, const PageLayout& layout, size_t curve) {
   if (curve >= panel.notes.size()) return "";
   const Band& band = panel.curves[curve];
@@ -357,7 +360,7 @@ std::string TicList(const std::vector<double>& tics) {
   return absl::StrCat("(", absl::StrJoin(tics, ", "), ")");
 }
 
-// Of a round distance, for about `most` tics on a linear axis.
+// Returns a round distance of tics, for about `most` of them on a linear axis.
 std::string SparseTics(const Axis& axis, int most) {
   const double least = (axis.high - axis.low) / std::max(1, most);
   const double power = std::pow(10, std::floor(std::log10(least)));
@@ -367,14 +370,14 @@ std::string SparseTics(const Axis& axis, int most) {
   return absl::StrFormat("%g", 10 * power);
 }
 
-// Where gnuplot chooses: its choice counts on wide panels.
+// Returns the tics of an axis that names none: gnuplot's own choice counts on wide panels.
 std::string ChosenTics(const char* which, const Axis& axis, const PageLayout& layout) {
   constexpr int kRoomOfATic = 40;
   const bool sparse = which[0] == 'x' && layout.fixed_width && !axis.logarithmic;
   return sparse ? SparseTics(axis, layout.panel_width / kRoomOfATic) : "autofreq";
 }
 
-// Where tics are, and how their numbers are written.
+// Sets where tics are, and how their numbers are written.
 std::string Tics(const char* which, const Axis& axis, const PageLayout& layout, bool shown) {
   const char* const format = !shown ? "''" : axis.decades ? "'10^{%L}'" : "'%g'";
   std::string script = absl::StrCat("set format ", which, " ", format, "\n");
@@ -390,8 +393,8 @@ std::string Tics(const char* which, const Axis& axis, const PageLayout& layout, 
                       ")\n");
 }
 
-// Whether bars have the legend's numbers under them: those of a single group without a name, which
-// only their colours would tell apart.
+// Returns whether bars have the legend's numbers under them: the bars of a single group without a
+// name, which only their colours would tell apart.
 bool NumbersBars(const Panel& panel) {
   const auto& groups = panel.x.named_tics;
   return panel.bars && panel.curves.size() > 1 && groups.size() == 1 && groups[0].first.empty();
@@ -405,7 +408,7 @@ std::string NumbersUnderBars(const Panel& panel) {
   return absl::StrCat("set xtics (", absl::StrJoin(tics, ", "), ")\n");
 }
 
-// Axes, ranges and labels. The inner panels of shared rows and columns have none.
+// Sets axes, ranges and labels. The inner panels of shared rows and columns have no labels.
 std::string Axes(const Page& page, const PageLayout& layout, size_t index) {
   const Axis& x = page.panels[index].x;
   const Axis& y = page.panels[index].y;
@@ -430,13 +433,13 @@ std::string Title(const Panel& panel, const PageLayout& layout) {
                       " at graph 0.5,1.06 center noenhanced textcolor '#303030'\n");
 }
 
-// The line with which curves are compared, and the script that it needs.
+// Returns the line with which curves are compared, and adds what it needs to `script`.
 std::string Reference(const Panel& panel, size_t index, std::string* script) {
   const Band points = Drawable(panel.reference, panel.x, panel.y);
   if (points.empty()) return "";
   const std::string data = absl::StrCat("$p", index, "reference");
   absl::StrAppend(script, DataBlock(data, points));
-  // Where the reference leaves the axes, or ends.
+  // The point at which the reference leaves the axes, or ends.
   const auto shown = std::find_if(points.rbegin(), points.rend(), [&panel](const BandPoint& point) {
     return IsInside(point.x, panel.x) && IsInside(point.mean, panel.y);
   });
@@ -477,7 +480,7 @@ std::string DrawPanel(const Page& page, const PageLayout& layout, size_t index) 
     if (HasWidth(points)) absl::StrAppend(&bands, BandElement(data, curve), ", ");
     absl::StrAppend(&lines, LineElement(page, data, curve, points.size() <= kMarkedPoints), ", ");
   }
-  // Once per row, and in every panel with an axis of its own.
+  // The note stands once per row, and in every panel with an axis of its own.
   const bool noted = panel.y.logarithmic && (!page.shared_rows || index % layout.columns == 0);
   const std::string agreement = panel.y.logarithmic ? ZeroNote(page, layout, panel) : "";
   if (noted) absl::StrAppend(&script, agreement);
@@ -492,7 +495,7 @@ std::string DrawPanel(const Page& page, const PageLayout& layout, size_t index) 
   return script;
 }
 
-// How the curve of a legend's entry looks.
+// Returns how a curve looks in the legend.
 std::string LegendStyle(const Page& page, size_t curve) {
   const bool bars = std::ranges::any_of(page.panels, &Panel::bars);
   return absl::StrFormat("lc rgb '%s' dt %s lw %g", CurveColour(curve),
@@ -504,7 +507,8 @@ std::string LegendStyle(const Page& page, size_t curve) {
                                                        : 2.5);
 }
 
-// A curve for each entry, and what dashes mean, where a name of one's own does not say it.
+// Returns an entry for each curve, and one that says what dashes mean if a name that the user chose
+// does not say it.
 std::vector<LegendEntry> LegendOf(const Page& page) {
   std::vector<LegendEntry> legend;
   bool explained = true;
@@ -523,7 +527,7 @@ std::vector<LegendEntry> LegendOf(const Page& page) {
   return legend;
 }
 
-// Drawn by hand: gnuplot's own key belongs to a single panel.
+// Draws the legend by hand: gnuplot's own key belongs to a single panel.
 std::string Legend(const Page& page, const PageLayout& layout) {
   // Centred under the panels, if there is room.
   const int spare = layout.width() - layout.legend_columns * layout.legend_entry;

@@ -19,24 +19,25 @@ struct Panel {
   Axis y;
   // One per curve, in the order of Page::labels; may be empty.
   std::vector<Band> curves;
-  // Points are bars from 0 instead, side by side where curves have the same x: 0, 1, ...
+  // Whether points are bars from 0, side by side where curves have the same x: 0, 1, ...
   bool bars = false;
-  // Written above the points, in the order of `curves`; may be empty, and shorter. A point whose
-  // mean is not a number is nothing but its note.
+  // Notes above the points, in the order of `curves`; may be empty, and shorter. A point whose mean
+  // is not a number shows its note alone.
   std::vector<std::vector<std::string>> notes;
-  std::string title;           // above it; may be empty
+  std::string title;           // above the panel; may be empty
   Band reference;              // a thin grey line; may be empty
-  std::string reference_name;  // written at its end
+  std::string reference_name;  // written at the end of `reference`
   bool blank = false;          // a gap in the page
-  // What `curves` were before they were smoothed: drawn faintly; may be empty.
+  // `curves` before they were smoothed, drawn faintly; may be empty.
   std::vector<Band> unsmoothed = {};
 };
 
 struct Page {
   std::string title;
   std::vector<std::string> labels;  // one per curve
-  // Simulated curves beside real ones: thin and dashed, with open marks; the others are solid. If
-  // the label of one does not say that it is simulated, the legend says what dashes mean.
+  // The indices of simulated curves on a page that has real ones, too. Simulated curves are thin
+  // and dashed, with open marks; the others are solid. If the label of a simulated curve does not
+  // say that it is simulated, the legend says what dashes mean.
   std::set<size_t> hollow;
   std::vector<Panel> panels;  // row by row
   int columns = 3;
@@ -46,16 +47,17 @@ struct Page {
   bool shared_columns = true;
 };
 
-// The name that all panels give to this axis, if they agree.
+// Returns the name that all panels give to this axis; absent if they differ.
 std::optional<std::string> CommonName(const std::vector<Panel>& panels, Axis Panel::*axis);
 
-// The picture goes to `output` in gnuplot's working directory. With a width, in centimetres on
-// paper, letters are 7.5 points high, panels fill the width, and rows that share no axis have as
-// many of them as remain wide enough; without a title there is no room for one.
+// Returns the script that draws `page` to `output` in gnuplot's working directory. With a width, in
+// centimetres on paper, letters are 7.5 points high and panels fill the width; rows that share no
+// axis have as many panels as remain wide enough, and a page without a title leaves no room for
+// one.
 std::string GnuplotScript(const Page& page, PictureFormat format, const std::string& output,
                           std::optional<double> width_cm = std::nullopt);
 
-// kUsage, with the flags that help, if a panel would be too narrow to be read.
+// Returns kUsage, with the flags that help, if a panel would be too narrow to be read.
 absl::Status CheckWidth(const Page& page, double width_cm);
 
 }  // namespace grapevine

@@ -1,6 +1,6 @@
-// Everything that runs have measured, in one table: for spreadsheets and statistics programs.
+// All measurements of runs in one table, for spreadsheets and statistics programs.
 //
-// Safe from any thread; the runs' files are read.
+// Safe from any thread; reads the runs' files.
 #ifndef GRAPEVINE_REPORT_MEASUREMENTS_H_
 #define GRAPEVINE_REPORT_MEASUREMENTS_H_
 
@@ -12,9 +12,10 @@
 
 namespace grapevine {
 
-// A line for each line of each run's metrics.jsonl, in their order, with the run, what
-// distinguishes it, and every field under its name and in its unit there; empty where it was not
-// measured. `runs` are run directories, or folders of them. Errors are kUsage or kInput.
+// Returns a line for each line of each run's metrics.jsonl, in their order, with the run, what
+// distinguishes it, and every field under the name and in the unit that it has there; a field that
+// was not measured is empty. `runs` are run directories, or folders of them. Errors are kUsage or
+// kInput.
 absl::StatusOr<std::string> MeasurementsText(const std::vector<std::string>& runs,
                                              TableFormat format);
 

@@ -1,4 +1,4 @@
-// How wide a picture is on paper.
+// The width of a picture on paper.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_REPORT_PAPER_WIDTH_H_
@@ -10,8 +10,9 @@
 
 namespace grapevine {
 
-// Centimetres, of "column" (8.4, one of two columns of a paper), "page" (17.4, both), or a length:
-// "12cm", "85mm", "3.3in". kUsage for anything else, and for less than 4 cm or more than 60 cm.
+// Returns the centimetres that `text` names: "column" (8.4, one of two columns of a paper), "page"
+// (17.4, both), or a length: "12cm", "85mm", "3.3in". kUsage for anything else, and for less than 4
+// cm or more than 60 cm.
 absl::StatusOr<double> WidthNamed(const std::string& text);
 
 }  // namespace grapevine

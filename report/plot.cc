@@ -21,7 +21,7 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-// A point of a page, and where it is.
+// A point of a page, and its place.
 struct Place {
   const Page& page;
   const Panel& panel;
@@ -44,7 +44,7 @@ std::string VerticalText(const Place& place, double value) {
   return std::isnan(value) ? "" : absl::StrCat(value / place.panel.y.unit);
 }
 
-// Of bars, the name of their group.
+// Returns the x of a point; for a bar, the name of its group.
 std::string HorizontalText(const Place& place) {
   const double x = place.at().x;
   if (place.panel.bars) return place.panel.x.named_tics[static_cast<size_t>(x)].first;
@@ -214,7 +214,7 @@ absl::Status WriteFigure(const PlotOptions& options, const std::string& output) 
   }
   ASSIGN_OR_RETURN(Figure figure, MakeFigure(options));
   if (width_cm) {
-    // What runs have in common is in the caption.
+    // On paper, the caption says what the runs have in common.
     if (!options.title) SetTitle("", &figure);
     RETURN_IF_ERROR(
         std::visit([&](const auto& drawn) { return CheckWidth(drawn, *width_cm); }, figure));

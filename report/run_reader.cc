@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The complete lines of `path`, each as `parse` reads it.
+// Returns the complete lines of `path`, each as `parse` reads it.
 template <typename Line>
 absl::StatusOr<std::vector<Line>> ReadLines(const std::string& path,
                                             absl::StatusOr<Line> (*parse)(std::string_view)) {
@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<Line>> ReadLines(const std::string& path,
   return lines;
 }
 
-// Of a run that is as it should be, but has nothing to show: kNotFound.
+// Returns the error of a run that is as it should be, but has nothing to show: kNotFound.
 absl::Status NothingToShow(const std::string& path, std::string_view why) {
   return WithFailure(absl::NotFoundError(absl::StrCat(path, std::string(why))), Failure::kInput);
 }
@@ -64,9 +64,9 @@ absl::StatusOr<std::vector<RunMetrics>> ReadMetrics(const std::string& path) {
   return metrics;
 }
 
-// The runs at `paths` that are `wanted`, each as `read` reads it. One in a folder that has nothing
-// to show, as a cell of a sweep that diverged at once, is left out with a note; it is an error if
-// no other is left, or if it was named itself.
+// Returns the runs at `paths` that are `wanted`, each as `read` reads it. A run in a folder that
+// has nothing to show, such as a cell of a sweep that diverged at once, is left out with a note; it
+// is an error if no other run is left, or if the run was named itself.
 template <typename Run>
 absl::StatusOr<std::vector<Run>> ReadEach(
     std::span<const std::string> paths, const std::function<bool(const std::string&)>& wanted,
@@ -92,7 +92,8 @@ absl::StatusOr<std::vector<Run>> ReadEach(
   return runs;
 }
 
-// All nodes except servers; all, too, for an algorithm that only the program that ran it knows.
+// Returns the number of all nodes except servers; of all nodes, too, for an algorithm that only the
+// program knows that ran it.
 absl::StatusOr<int> Workers(const Config& config) {
   ASSIGN_OR_RETURN(const Spec spec, ParseSpec(config.algorithm()));
   if (Algorithms().Find(spec.name) == nullptr) return config.nodes();
@@ -163,7 +164,7 @@ absl::StatusOr<std::vector<NodeMetrics>> ReadNode(const RecordedRun& run, int ra
 
 namespace {
 
-// Whoever gave the lists has put first what comes first.
+// Sorts runs by the sweep's lists, in which the user has put first what comes first.
 std::vector<std::string> InOrderOfTheSweep(std::vector<std::string> runs,
                                            const std::string& folder) {
   const std::vector<std::string> labels = CellLabels(folder);

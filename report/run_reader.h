@@ -19,37 +19,40 @@ struct RecordedRun {
   std::vector<RunMetrics> metrics;  // in file order, at least one
 };
 
-// Reads one run. A last line without a line break is ignored (the run is still going, or was
-// killed). Errors are kInput (kUsage for a configuration) and name the file and, if there is one,
-// the line.
+// Reads one run. Ignores a last line without a line break (the run is still going, or was killed).
+// Errors are kInput (kUsage for a configuration) and name the file and, if any, the line.
 absl::StatusOr<RecordedRun> ReadRun(const std::string& path);
 
-// The last line of each node's own metrics, in no order. Nodes that left none here (on another
-// machine, or in a simulation without learning) are omitted. Errors as ReadRun's.
+// Returns the last line of each node's own metrics, in no particular order. Omits nodes that left
+// none here (on another machine, or in a simulation without learning). Errors are those of ReadRun.
 absl::StatusOr<std::vector<NodeMetrics>> ReadLastOfNodes(const RecordedRun& run);
 
-// More nodes than a run has that leaves files of each.
+// More nodes than any run has that leaves files of each node.
 inline constexpr int kMostNodeFiles = 10'000;
 
-// The lines of one node's own metrics; none if it left none here. Errors as ReadRun's.
+// Returns the lines of one node's own metrics; empty if the node left none here. Errors are those
+// of ReadRun.
 absl::StatusOr<std::vector<NodeMetrics>> ReadNode(const RecordedRun& run, int rank);
 
-// `path` itself if it is a run directory, else the run directories in it: the cells of a sweep in
-// the order of its lists, others by name. kInput if there are none.
+// Returns `path` itself if it is a run directory, else the run directories in it: the cells of a
+// sweep in the order of its lists, others by name. kInput if the folder has none.
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path);
 
-// Every run in `paths` (run directories, or folders of them). Those in folders that have no
-// measurements are left out with a note on standard error, unless none is left.
+// Reads every run in `paths` (run directories, or folders of them). Leaves out runs in folders that
+// have no measurements, with a note on standard error; it is an error if no run is left.
 absl::StatusOr<std::vector<RecordedRun>> ReadRuns(std::span<const std::string> paths);
 
-// Whether the run at `path` has a summary.json: otherwise it failed, or is still running.
+// Returns whether the run at `path` has a summary.json: a run without one failed, or is still
+// running.
 bool IsFinishedRun(const std::string& path);
 
-// The summary of the run at `path`, if it is finished. Errors as ReadRun's.
+// Returns the summary of the run at `path`; absent unless the run is finished. Errors are those of
+// ReadRun.
 absl::StatusOr<std::optional<Summary>> ReadSummaryIfFinished(const std::string& path);
 
-// What a run came to: the last known value of each measurement; once it is finished, the accuracy
-// of the model that it kept, which with --target-accuracy is not the one that was measured last.
+// Returns the outcome of a run: the last known value of each measurement. The accuracy of a
+// finished run is that of the model that it kept, which with --target-accuracy is not the one that
+// was measured last.
 RunMetrics Outcome(const RecordedRun& run, const std::optional<Summary>& summary);
 
 struct SweptCell {
@@ -59,24 +62,27 @@ struct SweptCell {
   int workers = 1;                           // nodes that compute gradients
   std::optional<double> samples_per_s = {};  // by all nodes together, over the whole run
 
-  // Seconds in which all workers together compute as many gradients as there are nodes: fair to
-  // methods that use some nodes as servers.
+  // Returns the seconds in which all workers together compute as many gradients as the run has
+  // nodes: a measure that is fair to methods that use some nodes as servers.
   double seconds_per_gradients() const { return seconds_per_round * config.nodes() / workers; }
-  // If the configuration has them: bits a second, and seconds.
+  // The bandwidth in bits per second and the latency in seconds; absent if the configuration has
+  // none.
   std::optional<double> bandwidth() const;
   std::optional<double> latency() const;
 };
 
-// Every finished run in `paths` (sweeps, folders of runs, or runs), by name, real or simulated,
-// each by its own clock. Others are omitted; of those in folders, the ones without a time with a
-// note on standard error. Errors are kInput and name the folder or the file: there is no finished
-// run, or one that was named, or every one, has no time.
+// Returns every finished run in `paths` (sweeps, folders of runs, or runs), in the order of
+// FindRuns, real or simulated, each with the time of its own clock. Omits unfinished runs, and with
+// a note on standard error runs in folders that have no time. Errors are kInput and name the folder
+// or the file: no run is finished, or a run that was named itself, or every run, has no time.
 absl::StatusOr<std::vector<SweptCell>> ReadFinishedRuns(std::span<const std::string> paths);
 
-// The same of simulated runs alone: one that is not is an error.
+// Returns finished runs as ReadFinishedRuns does, if all are simulated; a run that is not is an
+// error.
 absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths);
 
-// The same of those alone that have measurements: the others are omitted likewise.
+// Returns the runs of ReadSweep that have measurements. Runs without measurements are treated as
+// ReadFinishedRuns treats runs without a time.
 absl::StatusOr<std::vector<SweptCell>> ReadMeasuredSweep(std::span<const std::string> paths);
 
 }  // namespace grapevine

@@ -9,7 +9,7 @@
 namespace grapevine {
 namespace {
 
-// Of the first of the two figures to which it is rounded: 0.0996 is 1.0e-1.
+// Returns the exponent of `value` in scientific notation with two figures: 0.0996 is 1.0e-1.
 int ExponentOf(double value) {
   if (value == 0 || !std::isfinite(value)) return 0;
   const double size = std::abs(value);

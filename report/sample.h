@@ -1,4 +1,4 @@
-// What runs that differ only in the seed came to: the mean, and how far they are from it.
+// The results of runs that differ only in the seed: their mean, and how far they are from it.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_REPORT_SAMPLE_H_
@@ -16,16 +16,17 @@ namespace grapevine {
 struct Sample {
   size_t count;  // at least one
   double mean;
-  // The sample's: the squares are divided by count - 1. One value alone has none.
+  // Standard deviation of the sample: the squares are divided by count - 1. Absent for one value.
   std::optional<double> deviation;
 };
 
-// Absent without values.
+// Returns the sample of `values`; absent if `values` is empty.
 std::optional<Sample> SampleOf(std::span<const double> values);
 
-// "98.50 ± 0.12 %", of a sample with a deviation: two figures of it, and as many decimals of the
-// mean, which has at most five figures; three, if the deviation is 0. "(1.20 ± 0.31)e-05": what is
-// below a thousandth, or large, has an exponent.
+// Returns the text of a sample that has a deviation: "98.50 ± 0.12 %". The deviation has two
+// figures, and the mean has as many decimals as the deviation, but at most five figures; it has
+// three figures if the deviation is 0. A mean below a thousandth, or a large one, has an exponent:
+// "(1.20 ± 0.31)e-05".
 std::string SampleText(const Sample& sample, const Unit& unit);
 
 }  // namespace grapevine

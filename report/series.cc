@@ -8,7 +8,8 @@
 namespace grapevine {
 namespace {
 
-// A node whose weight of 1e-3 differs in its last bit is 1e-20 away.
+// Nodes agree below this distance: a node whose weight of 1e-3 differs in its last bit is 1e-20
+// away.
 constexpr double kAgreement = 1e-24;
 
 std::optional<double> ValueOf(const RunMetrics& metrics, Vertical y) {
@@ -30,7 +31,7 @@ std::optional<double> ValueOf(const RunMetrics& metrics, Vertical y) {
 
 bool IsLeft(const Point& a, const Point& b) { return a.x < b.x; }
 
-// The value at x, which the series covers.
+// Returns the value at x, which the series must cover.
 double At(const std::vector<Point>& series, double x) {
   const auto right = std::lower_bound(series.begin(), series.end(), Point{x, 0}, IsLeft);
   if (right->x == x || right == series.begin()) return right->y;

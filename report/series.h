@@ -14,17 +14,18 @@ namespace grapevine {
 enum class Horizontal { kEpoch, kBytes, kTime };
 enum class Vertical { kTrainLoss, kTestLoss, kTestAccuracy, kConsensusDistance };
 
-// Epochs, bytes and seconds; nats, fractions, and the norm of weights.
+// A point of a curve: x in epochs, bytes or seconds; y in nats, as a fraction, or as a norm of
+// weights.
 struct Point {
   double x;
   double y;
 };
 
-// Of one line of metrics, if it was measured then.
+// Returns a value of one line of metrics; absent if it was not measured then.
 std::optional<double> ValueOf(const RunMetrics& metrics, Horizontal x);
 
-// The points at which both values were measured, ascending in x. A consensus distance below the
-// last bit of a single weight is a mean's rounding error, and counts as 0.
+// Returns the points at which both values were measured, ascending in x. A consensus distance below
+// the last bit of a single weight is the rounding error of a mean, and counts as 0.
 std::vector<Point> SeriesOf(std::span<const RunMetrics> metrics, Horizontal x, Vertical y);
 
 struct BandPoint {
@@ -34,17 +35,19 @@ struct BandPoint {
 
 using Band = std::vector<BandPoint>;
 
-// Mean, minimum and maximum, at every x of any series, over those that cover it, with straight
-// lines between points; each series is drawn to its end. A single series is its own mean.
+// Returns mean, minimum and maximum at every x of any series, over the series that cover this x,
+// with straight lines between their points; each series is drawn to its end. A single series is its
+// own mean.
 Band BandOf(std::span<const std::vector<Point>> series);
 
-// Each value is the mean of `points` around it, of which one more comes after it than before it if
-// they are even. Near the ends there are as few on either side as there are on one, so that curves
-// do not lag behind, and the first and the last are as they were.
+// Returns the band with each value replaced by the mean of `points` values around it; if `points`
+// is even, one more of these comes after the value than before it. Near the ends, the mean takes
+// only as many values on either side as exist on the shorter one, so that curves do not lag behind;
+// the first and the last value stay as they are.
 Band Smoothed(const Band& band, size_t points);
 
-// At most about `points` points: means of equally long stretches, with the minimum and maximum of
-// each. The last point is kept as it is.
+// Returns at most about `points` points: means of equally long stretches, with the minimum and
+// maximum of each stretch. The last point is kept as it is.
 Band Thin(const Band& band, size_t points);
 
 }  // namespace grapevine

@@ -26,14 +26,14 @@ std::optional<double> SecondsPerRound(const Summary& summary) {
   return *time / static_cast<double>(summary.rounds);
 }
 
-// "round 469, 12.3 s".
+// Returns "round 469, 12.3 s", or "no".
 std::string WhenMet(const TargetAccuracy& target) {
   if (!target.met) return "no";
   return absl::StrCat("round ", target.round.value_or(0), ", ",
                       HumanDuration(target.time_s.value_or(0)));
 }
 
-// The columns of one cell after its coordinates.
+// Returns the columns of one cell after its coordinates.
 Cells CsvValues(const SweepRow& row) {
   if (!row.summary.ok()) {
     Cells cells(12);
@@ -76,8 +76,8 @@ Cells TextValues(const SweepRow& row) {
           ""};
 }
 
-// The names of the coordinates, then those of the results; a coordinate with the name of a result
-// is called by its flag.
+// Returns the names of the coordinates, then those of the results; a coordinate with the name of a
+// result is called by its flag.
 Cells Header(const std::vector<SweepRow>& rows, const Cells& results) {
   Cells names;
   for (const auto& [name, value] : rows.front().coordinates) {

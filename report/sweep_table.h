@@ -18,17 +18,18 @@ struct SweepRow {
   absl::StatusOr<Summary> summary;
 };
 
-// In seconds: of the simulated cluster's clock, or of this world's; none if it was not measured.
+// Returns the time of a run in seconds, by the clock of the simulated cluster or else by that of
+// the real world; absent if it was not measured.
 std::optional<double> TimeOf(const Summary& summary);
 
-// A header and one line per cell (RFC 4180). Columns: the coordinates (by its flag one that a
-// result is called like: --rounds), rounds, epochs, simulated_time_s or, of real nodes,
+// Returns a header and one line per cell (RFC 4180). Columns: the coordinates (one with the name of
+// a result is called by its flag: --rounds), rounds, epochs, simulated_time_s or, for real nodes,
 // wall_time_s, seconds_per_round, bytes_sent_total, train_loss, test_accuracy, target_met ("true",
 // "false"), target_round, target_time_s, consensus_distance, error. Values that were not measured
 // are empty.
 std::string SweepCsv(const std::vector<SweepRow>& rows);
 
-// The same with units, without the columns that are empty in every row.
+// Returns the cells as aligned text with units, without the columns that are empty in every row.
 std::string SweepText(const std::vector<SweepRow>& rows);
 
 }  // namespace grapevine

@@ -17,19 +17,19 @@
 namespace grapevine {
 namespace {
 
-// More conditions than one reads.
+// The most conditions to print; more would not be read.
 constexpr size_t kMostLines = 12;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// What a user finds, as against what there is to choose.
+// Returns whether a setting is a condition that a user finds, as opposed to a choice.
 bool IsCondition(const std::string& name) {
   constexpr std::string_view kGiven[] = {"nodes", "model", "data", "split", "compute", "straggler"};
   return InfoOf(ConfigFieldNamed(name)).section() == SIMULATION ||
          std::ranges::find(kGiven, name) != std::end(kGiven);
 }
 
-// Cells that differ in the seed alone.
+// The cells that differ only in the seed.
 struct Choice {
   std::string name;
   std::vector<double> values;
@@ -47,7 +47,7 @@ struct Comparison {
   std::vector<Choice> choices;
 };
 
-// Entry of that name, made if it is new.
+// Returns the entry of the wanted name, which it makes if it is new.
 template <typename T>
 T& Find(std::vector<T>* entries, std::string T::*name, const std::string& wanted) {
   const auto found = std::ranges::find(*entries, wanted, name);
@@ -87,7 +87,7 @@ std::vector<Comparison> Compare(const std::vector<SweepRow>& rows, const Value& 
   return comparisons;
 }
 
-// One line for each comparison; `tell` says how the first two of one differ.
+// Returns one line for each comparison; `tell` says how the first two choices differ.
 std::string Lines(const std::vector<Comparison>& comparisons, std::string_view what,
                   const std::function<std::string(const Choice&, const Choice&)>& tell) {
   std::string text;
@@ -127,7 +127,7 @@ std::string SweepWinners(const std::vector<SweepRow>& rows) {
     if (!has_target) return TimeOf(summary);
     return summary.target && summary.target->met ? summary.target->time_s.value_or(0) : kNever;
   };
-  // The least of these is the best, too.
+  // Negated: as with times, the least value is the best.
   const Value error = [](const Summary& summary) -> std::optional<double> {
     if (!summary.test_accuracy) return std::nullopt;
     return -*summary.test_accuracy;

@@ -15,7 +15,7 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-// What would steer a terminal becomes a blank, except tabs and line breaks, which a format may
+// Replaces what would steer a terminal by blanks, except tabs and line breaks, which a format may
 // keep.
 std::string Unsteering(const std::string& text) {
   std::string cell;
@@ -33,8 +33,8 @@ std::string CsvCell(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
-// "(2.0 \u00b1 1.0)e-05" and "2e-05" as "...$\cdot 10^{-5}$": in a formula, an e would be a letter.
-// Other texts, such as commands, stay.
+// Writes "(2.0 \u00b1 1.0)e-05" and "2e-05" as "...$\cdot 10^{-5}$": in a formula, an e would be a
+// letter. Leaves other texts, such as commands, as they are.
 std::string WithPowersOfTen(const std::string& written, const std::string& text) {
   const size_t at = written.find(text.starts_with('(') ? ")e" : "e");
   double number;
@@ -52,7 +52,8 @@ std::string WithPowersOfTen(const std::string& written, const std::string& text)
                       end == written.npos ? "" : written.substr(end));
 }
 
-// Without the ligatures and the typographic quotes that would make another command of a command.
+// Escapes `text` for LaTeX, without the ligatures and the typographic quotes that would make
+// another command of a command.
 std::string LatexCell(const std::string& text) {
   const std::string escaped = absl::StrReplaceAll(text, {{"\\", "\\textbackslash{}"},
                                                          {"&", "\\&"},
@@ -72,7 +73,7 @@ std::string LatexCell(const std::string& text) {
                                                          {"`", "\\textasciigrave{}"},
                                                          {"\u00b1", "$\\pm$"},
                                                          {"\n", " "}});
-  // Twice, as what has been replaced is not looked at again: "---".
+  // Applied twice, since a replacement is not looked at again: "---".
   const auto apart = [](const std::string& repeated) {
     return absl::StrReplaceAll(repeated, {{"--", "-{}-"}, {",,", ",{},"}});
   };
@@ -111,7 +112,7 @@ bool HoldsNumbers(const Table& table, size_t column) {
   });
 }
 
-// `left` or `right` for each column.
+// Returns `left` or `right` for each column.
 Cells Alignments(const Table& table, const char* left, const char* right) {
   Cells alignments;
   for (size_t column = 0; column < table.header.size(); ++column) {
@@ -128,7 +129,7 @@ std::string Csv(const Table& table) {
   return text;
 }
 
-// The lines above the header, below it, and at the end.
+// The lines of a LaTeX table above the header, below it, and at the end.
 struct Rules {
   const char* top;
   const char* middle;
@@ -159,7 +160,7 @@ std::string Markdown(const Table& table) {
   return text;
 }
 
-// A line of the terminal for each row.
+// Keeps each row on one line of the terminal.
 std::string TextCell(const std::string& text) {
   return absl::StrReplaceAll(text, {{"\n", " "}, {"\t", " "}});
 }

@@ -1,5 +1,4 @@
-// A table of texts, as it is printed for programs, for papers and for people, and how much room a
-// text takes.
+// A table of texts, printed for programs, for papers or for people, and the room that a text takes.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_REPORT_TABLE_H_
@@ -28,22 +27,25 @@ struct NamedTableFormat {
   const char* name;
   TableFormat format;
 };
-// What --format may be.
+// The formats that --format accepts.
 inline constexpr NamedTableFormat kTableFormats[] = {{"text", TableFormat::kText},
                                                      {"csv", TableFormat::kCsv},
                                                      {"latex", TableFormat::kLatex},
                                                      {"markdown", TableFormat::kMarkdown},
                                                      {"booktabs", TableFormat::kBooktabs}};
 
-// Every line with its break. Columns of numbers are aligned at the right; except in CSV, those
-// that are empty in every row are left out. What means something to the format is escaped, and what
-// would steer a terminal is blanked.
+// Returns the table in `format`, with a line break after every line. Columns of numbers are aligned
+// at the right. Formats other than CSV leave out columns that are empty in every row. Characters
+// that mean something to the format are escaped, and those that would steer a terminal become
+// blanks.
 std::string TableText(const Table& table, TableFormat format);
 
-// How much room a text takes: code points of UTF-8. A sign like "\u00d7" is as wide as a letter.
+// Returns the room that a UTF-8 text takes, in code points: a sign like "\u00d7" is as wide as a
+// letter.
 size_t LetterCount(const std::string& text);
 
-// `text`, cut between letters to end in "..." if it has more than `most` of them (at least three).
+// Returns `text`; if it has more than `most` letters (at least three), it is cut between letters to
+// end in "...".
 std::string Fitting(std::string text, size_t most);
 
 }  // namespace grapevine

@@ -1,4 +1,4 @@
-// When runs reach a test accuracy: what methods are compared by whose steps do not learn alike.
+// When runs reach a test accuracy. This compares methods whose steps do not learn alike.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_REPORT_TARGET_H_
@@ -16,23 +16,23 @@
 
 namespace grapevine {
 
-// The accuracy, a fraction above 0, that `given` ("97%"; may be empty) asks for, else the
-// --target-accuracy that those of the runs share that have one; absent if none has. kUsage for a
-// text that is no fraction, kInput if the runs have several.
+// Returns the target accuracy, a fraction above 0: the one that `given` ("97%"; may be empty) asks
+// for, else the --target-accuracy that all runs share that have one; absent if no run has one.
+// kUsage for a text that is no fraction, kInput if the runs have several targets.
 absl::StatusOr<std::optional<double>> TargetOf(const std::string& given,
                                                std::span<const Config* const> configs);
 
-// The same where there must be one: kUsage if there is none.
+// Returns the target accuracy as TargetOf does; kUsage if neither `given` nor a run has one.
 absl::StatusOr<double> RequiredTargetOf(const std::string& given,
                                         std::span<const Config* const> configs);
 
-// kInput: there is nothing to compare.
+// Returns the kInput error that no run reached `target`, so that nothing can be compared.
 absl::Status NobodyMet(double target);
 
-// "97 %".
+// Returns the accuracy in percent: "97 %".
 std::string TargetName(double accuracy);
 
-// The first evaluation that met it; null if none did.
+// Returns the first evaluation that reached `accuracy`; null if none did.
 const RunMetrics* FirstToMeet(double accuracy, std::span<const RunMetrics> metrics);
 
 }  // namespace grapevine

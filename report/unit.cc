@@ -7,7 +7,7 @@ namespace {
 
 struct Candidate {
   Unit unit;
-  double from;  // the greatest value at which it is used
+  double from;  // the least `greatest` for which the unit is used
 };
 
 constexpr Candidate kBytes[] = {{{"TB", 1e12}, 1e12},

@@ -11,10 +11,11 @@ struct Unit {
   double size;       // values are divided by it
 };
 
-// For values up to `greatest`, in bytes: TB to B.
+// Returns the unit for values up to `greatest`, in bytes: TB to B.
 Unit UnitOfBytes(double greatest);
 
-// For values up to `greatest`, in seconds: h from two hours on, min from three minutes on, else s.
+// Returns the unit for values up to `greatest`, in seconds: h from two hours on, min from three
+// minutes on, else s.
 Unit UnitOfSeconds(double greatest);
 
 }  // namespace grapevine

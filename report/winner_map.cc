@@ -19,7 +19,7 @@
 namespace grapevine {
 namespace {
 
-// The times of one cell's methods.
+// The times of one cell, by method.
 using Times = std::map<std::string, std::vector<double>>;
 
 struct Sides {
@@ -46,7 +46,8 @@ std::optional<WinnerMap::Cell> Decide(const Sides& sides) {
   return WinnerMap::Cell{advantage >= 1 ? gossip.first : centralized.first, advantage};
 }
 
-// A map has room for two quantities, and compares methods.
+// Checks that nothing varies that the map does not show: it has room for two quantities, and
+// compares methods.
 absl::Status CheckNothingElseVaries(std::span<const SweptCell> cells) {
   std::set<std::string> shown = {"bandwidth", "latency", "topology", "algorithm", "seed"};
   if (TimesOfGradientsFollow(ConfigsOfCells(cells))) shown.insert("compute");
@@ -80,10 +81,10 @@ absl::Status CheckList(const std::vector<double>& values, const char* name,
 constexpr int kLeft = 90, kRight = 160, kTop = 58, kUntitledTop = 20, kBottom = 66, kRowHeight = 46;
 constexpr int kNoteHeight = 16;
 constexpr int kLetter = 7, kColumnMargin = 14, kNarrowestColumn = 88;
-// The deepest colour stands for this factor or a larger one.
+// The deepest colour stands for at least this factor.
 constexpr double kLeastScale = 2;
 
-// Instead of a factor.
+// The text that replaces the factor of a cell in which only one side reaches the goal.
 constexpr char kAlone[] = "alone";
 
 double FactorOf(const WinnerMap::Cell& cell) {
@@ -103,7 +104,7 @@ int ColumnWidth(const WinnerMap& map) {
   return std::max(kNarrowestColumn, kColumnMargin + kLetter * static_cast<int>(longest));
 }
 
-// Names in the middle of columns or rows.
+// Returns tics that name the values in the middle of columns or rows.
 std::string NamedTics(const std::vector<double>& values, std::string (*name)(double)) {
   std::vector<std::string> tics;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -112,7 +113,7 @@ std::string NamedTics(const std::vector<double>& values, std::string (*name)(dou
   return absl::StrCat("(", absl::StrJoin(tics, ", "), ")");
 }
 
-// The greatest factor of a cell in which both sides get there.
+// Returns the greatest factor of a cell in which both sides reach the goal; at least kLeastScale.
 double ScaleOf(const WinnerMap& map) {
   double scale = kLeastScale;
   for (const auto& cell : map.cells) {
@@ -121,7 +122,7 @@ double ScaleOf(const WinnerMap& map) {
   return scale;
 }
 
-// Their labels come after those of all cells.
+// Returns the notes below the map. The numbers of their labels follow those of all cells.
 std::string Notes(const WinnerMap& map, int height) {
   std::string script;
   for (size_t i = 0; i < map.notes.size(); ++i) {
@@ -135,7 +136,7 @@ std::string Notes(const WinnerMap& map, int height) {
   return script;
 }
 
-// Tics of the scale: factors 1, 2, 4 ... on both sides, or powers of ten.
+// Returns the tics of the scale: factors 1, 2, 4 ... on both sides, or powers of ten.
 std::string ScaleTics(double scale) {
   const double step = scale > 16 ? 10 : 2;
   std::vector<std::string> tics = {"'1\u00d7' 0"};
@@ -146,7 +147,7 @@ std::string ScaleTics(double scale) {
   return absl::StrCat("(", absl::StrJoin(tics, ", "), ")");
 }
 
-// `end` is the logarithm of the scale's end.
+// Draws one cell; `end` is the decimal logarithm of the factor at the end of the scale.
 std::string DrawCell(const WinnerMap::Cell& cell, size_t id, size_t column, size_t row,
                      double end) {
   const double x = static_cast<double>(column);
@@ -163,8 +164,8 @@ std::string DrawCell(const WinnerMap::Cell& cell, size_t id, size_t column, size
       y + 0.16, ink, 2 * id + 1, GnuplotQuoted(FactorText(cell)), x, y - 0.22, ink);
 }
 
-// What to add to a sweep in which one side is missing: of the methods whose rounds can be compared,
-// those that --advise compares.
+// Returns what to add to a sweep in which one side is missing: of the methods whose rounds can be
+// compared, those that --advise compares.
 std::string Remedy(bool centralized) {
   std::vector<std::string> names;
   for (const AlgorithmKind* kind : Algorithms().All()) {
@@ -221,7 +222,7 @@ int WidthOf(const WinnerMap& map) {
   return kLeft + static_cast<int>(map.bandwidths.size()) * ColumnWidth(map) + kRight;
 }
 
-// Points on paper, of which letters are ten dots high.
+// Returns the size of a dot on paper, in points; letters are ten dots high.
 double PointsOfADot(const WinnerMap& map, double width_cm) {
   return width_cm * 72 / 2.54 / WidthOf(map);
 }

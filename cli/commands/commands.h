@@ -1,7 +1,8 @@
-// The commands of the program, NAME_command.cc has `grapevine NAME`, and the flag that those share
-// which print tables.
+// The commands of the program (NAME_command.cc has `grapevine NAME`), and the flag that commands
+// which print tables share.
 //
-// Each command is declared on `line` before that runs, and carried out by it when it is chosen.
+// Each function declares a command on `line` before `line` runs; `line` carries out the command
+// when it is chosen.
 #ifndef GRAPEVINE_CLI_COMMANDS_COMMANDS_H_
 #define GRAPEVINE_CLI_COMMANDS_COMMANDS_H_
 
@@ -12,41 +13,42 @@
 
 namespace grapevine {
 
-// What starts nodes on another host.
+// `agent` starts nodes for a launcher on another host.
 void AddAgentCommand(CommandLine& line);
-// The hosts of a run before it begins, and the network between them.
+// `doctor` examines the hosts of a run before it begins, and the network between them.
 void AddDoctorCommand(CommandLine& line);
-// All nodes of an experiment, on this machine or several.
+// `train` runs all nodes of an experiment, on this machine or several.
 void AddTrainCommand(CommandLine& line);
-// One process of a cluster.
+// `node` runs one node of a cluster.
 void AddNodeCommand(CommandLine& line);
-// An experiment, or a grid of them, in the simulator.
+// `sim` runs an experiment, or a grid of them, in the simulator.
 void AddSimCommand(CommandLine& line);
-// The properties of a graph, or the graph itself.
+// `topology` prints the properties of a graph, or the graph itself.
 void AddTopologyCommand(CommandLine& line);
-// Convergence across runs, and the results of sweeps, as pictures.
+// `plot` draws convergence across runs, and the results of sweeps, as pictures.
 void AddPlotCommand(CommandLine& line);
-// Runs side by side in one table.
+// `compare` shows runs side by side in one table.
 void AddCompareCommand(CommandLine& line);
-// Runs in one HTML page.
+// `report` shows runs in one HTML page.
 void AddReportCommand(CommandLine& line);
-// Recorded nodes again, without a network.
+// `replay` runs recorded nodes again, without a network.
 void AddReplayCommand(CommandLine& line);
-// A model file on a data set.
+// `eval` evaluates a model file on a data set.
 void AddEvalCommand(CommandLine& line);
-// The versions of this program and its parts; also --version.
+// `version` prints the versions of this program and its parts; also declares --version.
 void AddVersionCommand(CommandLine& line);
 
-// What describes `line` itself, which outlives its run: scripts for shells, help, manual pages.
+// `completion`, `help` and `manual` describe `line` itself, as scripts for shells, help and manual
+// pages. `line` must outlive its run.
 void AddCompletionCommand(CommandLine& line);
 void AddHelpCommand(CommandLine& line);
 void AddManualCommand(CommandLine& line);
 
-// Declares --format on `command`, which prints a table; its help continues with the names. `name`
-// outlives the command line.
+// Declares --format on `command`, which prints a table; `help` is continued with the names of the
+// formats. `name` must outlive the command line.
 void AddTableFormatFlag(Command command, const std::string& help, std::string* name);
 
-// Of a name that the flag accepted; CHECKs that it is one.
+// Returns the format with a name that the flag accepted; CHECKs that it is one.
 TableFormat TableFormatNamed(const std::string& name);
 
 }  // namespace grapevine

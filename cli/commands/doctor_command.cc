@@ -46,7 +46,7 @@
 namespace grapevine {
 namespace {
 
-// Of so many hosts all pairs are measured where no graph is given: fifteen.
+// If no graph is given, all pairs of up to this many hosts are measured: fifteen.
 constexpr size_t kFewHosts = 6;
 constexpr std::chrono::milliseconds kLongestMeasurement{30000};
 
@@ -64,7 +64,7 @@ std::vector<const ConfigField*> DoctorFields() {
   return fields;
 }
 
-// On a terminal, says there how far it has come.
+// Surveys the hosts; on a terminal, says there how far it has come.
 absl::StatusOr<Survey> SurveyOnTerminal(const HostSurveyOptions& options) {
   StatusLine line;
   return SurveyHosts(options, [&line](std::string_view text) {
@@ -86,7 +86,8 @@ absl::StatusOr<std::shared_ptr<const Topology>> GraphOf(const Config& config) {
   return *std::move(topology);
 }
 
-// From host to host, wherever a replica goes in some round; from a host to itself, too.
+// Returns the edges from host to host over which a replica goes in some round, also from a host to
+// itself.
 std::set<HostEdge> EdgesOfGraph(const Topology& topology, const HostGroups& hosts) {
   std::set<HostEdge> edges;
   std::vector<Rank> neighbours;
@@ -116,11 +117,11 @@ std::vector<HostEdge> EdgesToMeasure(const Topology& topology, const HostGroups&
   return {edges.begin(), edges.end()};
 }
 
-// Bytes of the vectors of a node; none where no model is given.
+// Returns the bytes of a node's vectors; absent if no model is given.
 absl::StatusOr<std::optional<int64_t>> MemoryNeeded(const ResolvedConfig& resolved) {
   if (resolved.OriginOf("model").source == Source::kDefault) return std::nullopt;
   Config config = resolved.config;
-  // How long all of it takes is no matter here, but must be said.
+  // How long a run takes does not matter here, but must be given.
   config.clear_epochs();
   config.set_rounds(1);
   if (absl::StartsWith(config.model(), "phantom:") && !config.has_compute()) {
@@ -180,7 +181,7 @@ absl::StatusOr<HostSurveyOptions> SurveyOptionsOf(const Config& config, HostSlot
                            .duration = duration};
 }
 
-// How the simulator puts the ranks on the hosts of the file: as they will be.
+// Returns the flag with which the simulator puts the ranks on the hosts of the file as a run does.
 std::string PlacementFlag(const HostGroups& hosts) {
   const size_t each = hosts.groups.front().ranks.size();
   const bool alike = std::ranges::all_of(hosts.groups, [each](const HostGroup& group) {
@@ -239,7 +240,7 @@ absl::Status Examine(ResolvedConfig& resolved, const DoctorOptions& options, boo
   const absl::Status conclusion = Conclude(findings);
   if (network) {
     const absl::Status written = WriteNetwork(survey, *std::move(network));
-    // Where hosts do not reach each other, that is why there is no file.
+    // If hosts do not reach each other, that is the reason why no file is written.
     RETURN_IF_ERROR(conclusion.ok() ? written : conclusion);
     if (!json) {
       std::cout << "\nto simulate it: grapevine sim -n " << config.nodes()

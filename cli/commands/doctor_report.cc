@@ -89,7 +89,7 @@ std::string DoctorJson(const Survey& survey, const std::vector<Finding>& finding
                              {"bits_per_second", OrNull(RateOf(edge.alone))},
                              {"bits_per_second_together", OrNull(RateOf(edge.together))}});
   }
-  // What a host says of its processor need not be UTF-8.
+  // A host's name for its processor need not be UTF-8.
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// The output of `grapevine doctor`: for people, and as JSON.
+// The output of `grapevine doctor`, for people and as JSON.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_CLI_COMMANDS_DOCTOR_REPORT_H_
@@ -13,13 +13,13 @@
 
 namespace grapevine {
 
-// A line for each finding, and a table of the edges, if any were measured.
+// Returns a line for each finding, and a table of the edges, if any were measured.
 std::string DoctorText(const Survey& survey, const std::vector<Finding>& findings);
 
-// One indented object (docs/cluster.md has its fields) and a line break.
+// Returns one indented object (docs/cluster.md has its fields) and a line break.
 std::string DoctorJson(const Survey& survey, const std::vector<Finding>& findings);
 
-// The edges that were measured.
+// Returns the edges that were measured.
 MeasuredNetwork MeasuredNetworkOf(const Survey& survey);
 
 }  // namespace grapevine

@@ -34,7 +34,7 @@ constexpr char kEvalExamples[] =
 
 struct EvalOptions {
   std::string file;
-  std::string model;  // empty: what the file says
+  std::string model;  // empty: that of the file
   std::string data = "synthetic";
   bool train = false;
   bool json = false;

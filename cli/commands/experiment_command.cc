@@ -19,7 +19,7 @@
 namespace grapevine {
 namespace {
 
-// Sets how the program logs, and how it ends where there is too little memory.
+// Sets how the program logs, and how it ends if memory runs out.
 void Prepare(const Config& config) {
   ConfigureLogging(config);
   const std::string last = absl::StrCat("grapevine: ", OutOfMemoryText(config));

@@ -25,8 +25,10 @@ using ExperimentBody = std::function<absl::Status(ResolvedConfig& resolved, bool
 void DefineExperiment(Command command, const std::vector<const ConfigField*>& fields,
                       ExperimentBody body);
 
-// The same for a grid of experiments (run/config/sweep_cells.h), of at least one cell.
+// Carries out a grid of experiments (run/config/sweep_cells.h), of at least one cell; `dry_run` is
+// as for an ExperimentBody.
 using SweepBody = std::function<absl::Status(std::vector<SweepCell>& cells, bool dry_run)>;
+// Declares flags for `fields`, which may be lists, on `command` and runs `body` when it is chosen.
 // `rounds` supplies the number of rounds if the user need not give it.
 void DefineSweep(
     Command command, const std::vector<const ConfigField*>& fields, SweepBody body,

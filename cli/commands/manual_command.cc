@@ -26,7 +26,7 @@ constexpr char kManualExamples[] =
 
 struct ManualOptions {
   std::string command;
-  std::string folder;  // for the pages of all commands; empty: print one
+  std::string folder;  // takes the pages of all commands; empty: print one
 };
 
 absl::Status WritePages(const std::vector<ManualPage>& pages, const std::string& folder) {
@@ -37,7 +37,7 @@ absl::Status WritePages(const std::vector<ManualPage>& pages, const std::string&
   return absl::OkStatus();
 }
 
-// Nothing for a command that no person types.
+// Prints the page of a command; nothing for a command that no person types.
 void PrintPage(const std::vector<ManualPage>& pages, const std::string& name) {
   for (const ManualPage& page : pages) {
     if (page.name == name) std::cout << page.text;

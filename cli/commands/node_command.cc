@@ -56,7 +56,7 @@ constexpr char kNodeExamples[] =
     "--tls-cert=node.pem --tls-key=node.key --topology=ring --out=run1\n"
     "  srun grapevine node --config=experiment.textproto --insecure --out=/shared/run1";
 
-// A descriptor that a launcher left open for this process.
+// Returns the descriptor that a launcher left open for this process, as the variable has it.
 std::optional<int> InheritedDescriptor(const char* variable) {
   const char* text = std::getenv(variable);
   if (text == nullptr) return std::nullopt;
@@ -102,12 +102,13 @@ class ProgressReport {
     TellLauncher(*descriptor_, ToJsonLine(metrics));
   }
 
-  // Of interest to who watches a terminal: a launcher knows whether somebody does.
+  // Reports where the nodes are, to a launcher alone, which knows whether somebody watches a
+  // terminal.
   void operator()(const RunStanding& standing) const {
     if (descriptor_) TellLauncher(*descriptor_, ToJsonLine(standing));
   }
 
-  // Once the run is over: writes what still waits for its reader.
+  // Writes what still waits for its reader, once the run is over.
   absl::Status Finish() const {
     return terminal_ ? AsOutputStatus(terminal_->Drain()) : absl::OkStatus();
   }
@@ -121,7 +122,8 @@ class ProgressReport {
 
 bool Launched() { return std::getenv(kLaunchedVariable) != nullptr; }
 
-// Of a launcher, where there is one: where rank 0's role is kept, and whom to tell what.
+// Returns the options of this node. A launcher, if the node has one, says where rank 0's role is
+// kept, and to which descriptors the node reports.
 absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity,
                                        const NodeAddresses& addresses,
                                        const CoordinatorPlace& place, std::string token) {
@@ -141,28 +143,29 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   return options;
 }
 
-// A launcher has made the run directory already, and holds its lock; in a cluster rank 0 does. No
-// lock for the others: they may share the directory.
+// Reserves the run directory for rank 0 of a cluster; a launcher has made it already, and holds its
+// lock. The other ranks take no lock: they may share the directory.
 absl::StatusOr<RunReservation> ReserveRunDirectory(const Config& config, Rank rank) {
   if (rank == 0 && !config.join() && !Launched()) return ReserveRun(config, absl::Now());
   if (config.has_resume()) RETURN_IF_ERROR(ResumedRun(config).status());
   return RunReservation(LockedFolder{config.out(), nullptr});
 }
 
-// Returns `why`, with which the run ended before it began.
+// Undoes the reservation, and returns `why`, with which the run ended before it began.
 absl::Status Undone(RunReservation& directory, const absl::Status& why) {
   if (absl::Status status = directory.Undo(); !status.ok()) LOG(WARNING) << status.message();
   return why;
 }
 
-// A launcher, which sees all nodes end, says itself how to go on.
+// Adds how to go on to rank 0's error, unless a launcher, which sees all nodes end, says so itself.
 absl::Status WithCheckpoint(const Config& config, Rank rank, Round rounds,
                             const absl::Status& why) {
   return rank == 0 && !config.join() && !Launched() ? NamingWhatIsKept(config.out(), rounds, why)
                                                     : why;
 }
 
-// Rank 0 reports on the run; the others only say that they are in it, and where.
+// Prints the opening. Rank 0 reports on the run; the others only say that they are in it, and
+// where.
 absl::Status SayOpening(const Experiment& experiment, Rank rank, const std::string& node_text) {
   if (Launched()) return absl::OkStatus();
   std::cout << node_text;
@@ -183,8 +186,8 @@ absl::Status SayClosing(const Config& config, Rank rank, bool has_results) {
   return absl::OkStatus();
 }
 
-// It was told to end, and nobody waits for it: no failure of a node that a cluster takes away. What
-// `train` has started says how it has ended to that.
+// Returns whether the node was told to end and the others go on without it: a node that a cluster
+// takes away has not failed. A node that `train` has started tells `train` how it has ended.
 bool HasLeft(const NodeRun& run, const absl::Status& why) {
   return FailureOf(why) == Failure::kTerminated && run.others_go_on() && !Launched();
 }
@@ -207,7 +210,7 @@ absl::Status CheckNode(const Config& config, Rank rank) {
   return rank == 0 && !config.join() ? CheckRecordings(config) : absl::OkStatus();
 }
 
-// What SIGTERM does to a run that keeps checkpoints.
+// Returns what SIGTERM does to a run that keeps checkpoints; absent for other runs.
 std::optional<Interruption::Saving> SavingOf(const Config& config, NodeRun& run) {
   if (!SavesBeforeItEnds(config)) return std::nullopt;
   return Interruption::Saving{
@@ -233,7 +236,7 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   options.on_metrics = progress;
   options.on_standing = progress;
 
-  // They outlive the run, which they do not wait for.
+  // These outlive the run, and do not wait for it.
   std::optional<SureEnd> end, stalled;
   options.on_stalled = [&stalled](const absl::Status& why) {
     stalled.emplace("grapevine node", why);
@@ -252,7 +255,7 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   return SayClosing(config, rank, run.coordinates());
 }
 
-// What this machine can do as this rank.
+// Builds the experiment, after checks of what this machine can do as this rank.
 absl::StatusOr<std::unique_ptr<Experiment>> BuildForNode(const Config& config, Rank rank) {
   RETURN_IF_ERROR(CheckNode(config, rank));
   ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
@@ -266,8 +269,8 @@ absl::Status BuildAndCarryOut(const Config& config, NodeRunOptions options,
   return CarryOut(config, *experiment, std::move(options), node_text);
 }
 
-// The other nodes hear why rank 0 cannot begin: from the session once it listens, before that
-// from here.
+// Carries out the run. The other nodes hear why rank 0 cannot begin: from its session once that
+// listens, before that from here.
 absl::Status RunInEarshot(const Config& config, NodeRunOptions options,
                           const std::string& node_text) {
   NodeSessionOptions session = options.session;
@@ -304,7 +307,7 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
       NodeText(identity, addresses, discovery == nullptr ? "" : discovery->place());
   if (!dry_run) return RunInEarshot(config, std::move(options), node_text);
   RETURN_IF_ERROR(CheckTelemetry(addresses));
-  const bool serves = options.rank == 0 && !Launched();  // a launcher has said it
+  const bool serves = options.rank == 0 && !Launched();  // else a launcher has printed it
   ASSIGN_OR_RETURN(const std::string dashboard, serves ? DashboardText(config) : std::string());
   ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, BuildForNode(config, options.rank));
   std::cout << node_text << dashboard << "token: " << token.origin << "\n" << Opening(*experiment);

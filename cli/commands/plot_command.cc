@@ -53,7 +53,7 @@ absl::Status Plot(const GivenForPlot& given) {
   return absl::OkStatus();
 }
 
-// Each kind with its line, and examples.
+// Returns the kinds, each with its line, and examples.
 std::string Footer() {
   std::string text = "Kinds:\n";
   for (const Listing& kind : PlotKinds().Listings()) {
@@ -68,7 +68,7 @@ std::vector<std::string> KindNames() {
   return names;
 }
 
-// How a picture looks, of whatever kind.
+// Declares the flags for the look of a picture of any kind.
 void AddLookFlags(Command command, PlotOptions* options) {
   Adjustment& adjustment = options->adjustment;
   command.AddFlag({.names = "--legend",

@@ -14,7 +14,7 @@
 namespace grapevine {
 namespace {
 
-// "12,345".
+// Returns the number as "12,345".
 std::string Grouped(int64_t number) {
   std::string digits = std::to_string(number);
   for (size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, 1, ',');

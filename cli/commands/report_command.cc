@@ -27,7 +27,7 @@ absl::Status Report(const GivenForReport& given) {
   ASSIGN_OR_RETURN(auto output, TextOutput::Open(given.output));
   absl::Status status = output.Append(page);
   if (status.ok()) status = output.Close();
-  // On standard output there is the page itself.
+  // For "-", standard output has the page itself.
   if (status.ok() && given.output != "-") std::cout << "wrote " << given.output << std::endl;
   return status;
 }

@@ -45,7 +45,7 @@
 namespace grapevine {
 namespace {
 
-// What the advice is to choose must not be given.
+// Refuses settings that the advice is to choose.
 absl::Status CheckNothingIsChosen(const ResolvedConfig& resolved) {
   for (const char* name : {"topology", "algorithm"}) {
     const Origin origin = resolved.OriginOf(name);
@@ -73,8 +73,8 @@ absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
   return absl::OkStatus();
 }
 
-// Unless `quiet`, says on standard error how far it has come, and for how long it may go on: longer
-// where the winning side changes, which nobody knows before.
+// Computes the advice. Unless `quiet`, says on standard error how far it has come, and for how long
+// it may go on: longer where the winning side changes, which nobody knows before.
 absl::StatusOr<ClusterAdvice> AdviseAloud(const Config& config, bool quiet,
                                           const std::atomic<bool>& interrupted) {
   AdviceRunOptions options{.threads = UsableCores(), .interrupted = &interrupted};
@@ -95,7 +95,7 @@ absl::Status PrintAdvice(const ResolvedConfig& resolved, bool json, bool dry_run
                          const std::atomic<bool>& interrupted) {
   RETURN_IF_ERROR(CheckNothingIsChosen(resolved));
   Config config = resolved.config;
-  config.set_schedule("constant");  // any other needs more rounds
+  config.set_schedule("constant");  // any other schedule needs more rounds
   ASSIGN_OR_RETURN(const auto cluster, SimulatedCluster::Make(config));
   AdviceBasis basis{.nodes = config.nodes(),
                     .model = config.model(),
@@ -114,8 +114,9 @@ absl::Status PrintAdvice(const ResolvedConfig& resolved, bool json, bool dry_run
   return absl::OkStatus();
 }
 
-// For a model that learns, a gradient's time is measured on this machine unless --compute is
-// given; the configuration records it. `folder` is that of a sweep, if this is one.
+// Fills in the time of a gradient: for a model that learns, it is measured on this machine unless
+// --compute is given, and the configuration records it. `folder` is that of a sweep; empty for a
+// single run.
 absl::Status FillCompute(const std::string& folder, DatasetCache* data,
                          const std::atomic<bool>& interrupted, std::vector<SweepCell>* cells) {
   const bool alone = cells->size() == 1;
@@ -133,8 +134,8 @@ absl::Status FillCompute(const std::string& folder, DatasetCache* data,
       cells);
 }
 
-// Mixing takes the time that was measured together with --compute, unless --memory-bandwidth is
-// given.
+// Fills in the memory bandwidth: mixing takes the time that was measured together with --compute,
+// unless --memory-bandwidth is given.
 absl::Status FillMemoryBandwidth(bool quiet, std::vector<SweepCell>* cells) {
   std::set<std::string> told;
   for (SweepCell& cell : *cells) {
@@ -161,11 +162,11 @@ std::string Header(const Experiment& experiment, const NetworkPlan& network) {
                          experiment.rounds(), network.description());
 }
 
-// What signals ask of a simulation.
+// The requests of signals to a simulation.
 struct Wishes {
   std::atomic<bool> interrupted = false;
-  std::atomic<bool> terminated = false;  // of a run that keeps checkpoints: to end with one
-  std::atomic<bool> saves = false;       // such a run goes on
+  std::atomic<bool> terminated = false;  // a run that keeps checkpoints is to end with one
+  std::atomic<bool> saves = false;       // a run that keeps checkpoints goes on
   std::atomic<Failure> told = Failure::kNone;
 };
 
@@ -183,7 +184,8 @@ absl::StatusOr<std::unique_ptr<Interruption>> WatchFor(Wishes& wishes) {
       Interruption::Saving{.begin = save, .patience = kSavingPatience, .echo = kTerminationEcho});
 }
 
-// What ends because it is interrupted does not know by which signal.
+// Adds the signal to the status of an interrupted simulation, which does not know by which signal
+// it was interrupted.
 absl::Status AsTold(const Wishes& wishes, const absl::Status& status) {
   if (FailureOf(status) != Failure::kInterrupted || wishes.told == Failure::kNone) return status;
   return WithFailure(status, wishes.told);
@@ -279,7 +281,7 @@ absl::Status SimulateUntilTold(std::vector<SweepCell>& cells, bool dry_run,
   }
   if (cells.size() > 1) return SimulateSweep(cells, &data, interrupted);
   RETURN_IF_ERROR(FillCompute(/*folder=*/"", &data, interrupted, &cells));
-  // With the measured time.
+  // Built again, with the measured time.
   ASSIGN_OR_RETURN(first, Experiment::Build(cells.front().resolved.config, &data));
   RETURN_IF_ERROR(CheckpointsOf(*first).status());
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint, CheckGoesOn(*first));

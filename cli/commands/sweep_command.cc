@@ -22,7 +22,7 @@ namespace {
 
 using Summaries = std::vector<absl::StatusOr<Summary>>;
 
-// The first of those that share a run has the whole cost.
+// Returns the cost of each cell; the first of the cells that share a run has the whole cost.
 std::vector<double> CostsOf(const std::vector<SweepCell>& cells) {
   std::vector<double> costs(cells.size());
   for (const std::vector<size_t>& shared : SharedCells(cells)) {
@@ -46,7 +46,7 @@ absl::Status InterruptedSweep(const std::vector<SweepCell>& cells, const Summari
                      terminated ? Failure::kTerminated : Failure::kInterrupted);
 }
 
-// The class of the first error, and how many there are.
+// Returns an error of the class of the first one, which says how many cells failed.
 absl::Status SweepStatus(const std::vector<SweepCell>& cells, const Summaries& summaries) {
   const auto first = std::ranges::find_if(summaries, Failed);
   return WithFailure(absl::Status(first->status().code(),

@@ -35,7 +35,7 @@ std::string Rounds(double rounds) {
   return std::isinf(rounds) ? "never" : absl::StrFormat("%.0f", rounds);
 }
 
-// Lanczos bounds rho from below, within its residual.
+// Returns whether the gap is below the residual, within which Lanczos bounds rho from below.
 bool Unresolved(const Spectrum& spectrum) { return spectrum.residual > spectrum.gap(); }
 
 std::string Source(const Spectrum& spectrum) {
@@ -62,8 +62,8 @@ std::string Eigenvalue(const std::complex<double>& value) {
                            : absl::StrFormat("%.6g%+.6gi", value.real(), value.imag());
 }
 
-// "1, 0.804738 (2), 0.333333 (2), ...": the largest distinct ones and how often
-// they occur.
+// Returns "1, 0.804738 (2), 0.333333 (2), ...": the largest distinct eigenvalues and how often they
+// occur.
 std::string Eigenvalues(const Spectrum& spectrum) {
   constexpr size_t kMaxGroups = 8;
   std::vector<std::pair<std::string, int>> groups;
@@ -82,7 +82,7 @@ std::string Eigenvalues(const Spectrum& spectrum) {
          (cut ? ", ... (--json has all)" : "");
 }
 
-// Why rho is 1.
+// Returns why rho is 1.
 std::string WhyNever(const TopologySummary& summary) {
   const Spectrum& spectrum = summary.product ? *summary.product : summary.spectrum;
   constexpr double kNear = 1e-9;
@@ -152,7 +152,7 @@ Lines Describe(const TopologySummary& summary) {
   return lines;
 }
 
-// One topology in detail.
+// Returns one topology in detail.
 std::string TopologyText(const TopologySummary& summary) {
   std::string text = absl::StrCat(summary.topology, ", ", summary.nodes,
                                   summary.nodes == 1 ? " node" : " nodes", "\n");
@@ -162,7 +162,7 @@ std::string TopologyText(const TopologySummary& summary) {
   return text;
 }
 
-// Several side by side, one line each.
+// Returns several topologies side by side, one line each.
 std::string TopologyTable(const std::vector<TopologySummary>& summaries) {
   int width = 8;
   for (const TopologySummary& summary : summaries) {

@@ -42,7 +42,7 @@ Flag DeclareOptimize(Command command, const std::vector<Flag>& others) {
   return optimize;
 }
 
-// By the ending of the name.
+// Returns the format that the ending of the name stands for.
 GraphFormat FormatOf(const std::string& path) {
   const std::string lower = absl::AsciiStrToLower(path);
   if (lower.ends_with(".graphml") || lower.ends_with(".xml")) return GraphFormat::kGraphml;
@@ -50,8 +50,8 @@ GraphFormat FormatOf(const std::string& path) {
   return GraphFormat::kEdges;
 }
 
-// Says on standard error how far it has come: on a terminal all of it, elsewhere what is better
-// than all before.
+// Searches, and says on standard error how far it has come: on a terminal all of it, elsewhere only
+// what is better than all before.
 absl::StatusOr<GraphSearchResult> SearchAloud(const Config& config, GraphSearchOptions options) {
   StatusLine line;
   options.on_progress = [&line](const std::string& done, bool better) {
@@ -70,7 +70,7 @@ absl::Status CheckOut(const std::string& path, bool fixed) {
                                  "(.edges), or look for a fixed graph alone (--fixed)"));
 }
 
-// Both files, each whole or not at all.
+// Writes both files, each whole or not at all.
 absl::Status Write(const Mixing& mixing, const std::string& path) {
   ASSIGN_OR_RETURN(auto graph, TextOutput::Open(path));
   ASSIGN_OR_RETURN(auto weights, TextOutput::Open(WeightsPath(path)));
@@ -85,7 +85,7 @@ absl::Status Write(const Mixing& mixing, const std::string& path) {
   return graph.Close();
 }
 
-// That both files can be written, before the work.
+// Checks before the work that both files can be written.
 absl::Status CheckBothWritable(const std::string& path) {
   RETURN_IF_ERROR(TextOutput::Open(path).status());
   return TextOutput::Open(WeightsPath(path)).status();

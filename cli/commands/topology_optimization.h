@@ -14,7 +14,7 @@
 
 namespace grapevine {
 
-// What `topology` has flags for without it.
+// Settings for which `topology` has flags even without --optimize.
 struct OptimizedTopology {
   Rank nodes = 4;
   uint64_t seed = 1;
@@ -22,10 +22,10 @@ struct OptimizedTopology {
   std::string out;  // empty: no files
 };
 
-// Lives as long as the command.
+// The flags of --optimize. Must live as long as the command.
 class TopologyOptimization {
  public:
-  // Declares --optimize and the flags that need it; it excludes `others`.
+  // Declares --optimize and the flags that need it; --optimize excludes `others`.
   TopologyOptimization(Command command, const std::vector<Flag>& others);
 
   bool given() const { return optimize_.given(); }

@@ -59,13 +59,13 @@
 namespace grapevine {
 namespace {
 
-// What the header and the display need to know about an experiment; the experiment itself, data
-// and all, is not kept while the nodes run.
+// What the header and the display need to know about an experiment. The experiment itself, data and
+// all, is not kept while the nodes run.
 struct Plan {
   std::string header;
   Round rounds;
   ProgressGoal goal;
-  bool role_moves;  // rank 0's, to another node when it is lost
+  bool role_moves;  // rank 0's role moves to another node if it is lost
 };
 
 absl::StatusOr<Plan> MakePlan(const Config& config) {
@@ -80,9 +80,10 @@ absl::StatusOr<Plan> MakePlan(const Config& config) {
               experiment->role_moves()};
 }
 
-// What config.textproto leaves out because it is about this process.
+// Returns the arguments of a node, with what config.textproto leaves out because it is about this
+// process.
 std::vector<std::string> NodeArguments(const Config& config, const std::string& run) {
-  // An agent knows where it has put the file.
+  // An agent replaces {config} by the place where it has put the file.
   const std::string file = HasHosts(config) ? "{config}" : ConfigPath(run);
   std::vector<std::string> arguments = {"grapevine",
                                         "node",
@@ -112,7 +113,7 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
   return arguments;
 }
 
-// Where the nodes of a run keep rank 0's role, while it lasts.
+// The folder in which the nodes of a run keep rank 0's role, while the run lasts.
 class RoleFolder {
  public:
   RoleFolder(const std::string& run, bool wanted) : path_(wanted ? run + "/.role" : "") {
@@ -165,7 +166,7 @@ absl::Status LaunchNodes(const Config& config, bool role_moves, const LockedFold
                  .hosts = hosts.get()},
                 {.on_line =
                      [&](Rank rank, bool errors, std::string_view line) {
-                       // Said once, by the launcher, instead of by every node.
+                       // The launcher says this once, instead of every node.
                        if (!interrupted || !TellsOfInterruption(MessageOf(line)))
                          display.OnLine(rank, errors, line);
                      },
@@ -177,7 +178,7 @@ absl::Status LaunchNodes(const Config& config, bool role_moves, const LockedFold
                      }});
 }
 
-// A reader that stalls, or disappears, holds up neither the nodes nor the launcher.
+// Runs the nodes. A reader that stalls, or disappears, holds up neither the nodes nor the launcher.
 absl::Status RunNodes(const Config& config, const Plan& plan, const LockedFolder& folder) {
   const bool json = config.log_format() == "json";
   const auto note = [json](int64_t dropped) { return DroppedLines(dropped, json); };
@@ -194,7 +195,7 @@ absl::Status RunNodes(const Config& config, const Plan& plan, const LockedFolder
   return status.ok() ? written : status;
 }
 
-// Until it is over, or has begun again as often as it may.
+// Runs the nodes until the run is over, or has begun again as often as it may.
 absl::Status RunToTheEnd(Config config, const Plan& plan, const LockedFolder& folder) {
   const std::string& run = folder.path;
   for (int restart = 1;; ++restart) {
@@ -212,7 +213,7 @@ absl::Status RunToTheEnd(Config config, const Plan& plan, const LockedFolder& fo
   }
 }
 
-// Whether nodes could begin there, for a dry run.
+// Checks, for a dry run, whether nodes could begin on the hosts.
 absl::Status TryHosts(const Config& config) {
   if (!HasHosts(config)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string token, TokenForNodes(config));
@@ -225,7 +226,8 @@ absl::Status TryHosts(const Config& config) {
   return absl::OkStatus();
 }
 
-// A line where so many nodes are on this machine that each waits for its turn on a core.
+// Returns a line if more than two nodes share each core of this machine, and so wait for their
+// turns; else nothing.
 std::string SharedCores(const Config& config) {
   const int cores = UsableCores();
   if (HasHosts(config) || config.nodes() <= 2 * cores) return "";
@@ -252,7 +254,7 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   }
   ASSIGN_OR_RETURN(const LockedFolder locked, RunDirectoryFor(config, absl::Now()));
   const std::string& run = locked.path;
-  // For the nodes, also of a run that goes on: time-outs and the like may be other ones.
+  // The nodes read this file, also in a run that goes on: time-outs and the like may have changed.
   RETURN_IF_ERROR(WriteOutputFile(ConfigPath(run), ConfigFileText(config)));
   std::cout << plan.header << "run directory: " << run << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
@@ -262,7 +264,7 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   return absl::OkStatus();
 }
 
-// One run after another.
+// Trains the cells, one run after another.
 absl::Status TrainCells(const std::vector<SweepCell>& cells) {
   ASSIGN_OR_RETURN(const LockedFolder locked, CreateSweepDirectory(cells, absl::Now()));
   const std::string& folder = locked.path;
@@ -288,7 +290,7 @@ absl::Status TrainCells(const std::vector<SweepCell>& cells) {
                        /*live=*/false);
 }
 
-// Of the first cell that can be built; its data are not kept.
+// Returns the opening of the first cell that can be built; its data are not kept.
 absl::StatusOr<std::string> FirstOpening(const std::vector<SweepCell>& cells) {
   DatasetCache data;
   ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> first, BuildFirst(cells, &data));

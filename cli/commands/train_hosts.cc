@@ -23,12 +23,13 @@
 namespace grapevine {
 namespace {
 
-// What concerns nodes that are not on one machine.
+// Settings that only concern nodes on several machines.
 constexpr std::string_view kOfHosts[] = {"tls_ca",       "tls_cert",      "tls_key",
                                          "tls_identity", "insecure",      "token_file",
                                          "remote_shell", "remote_program"};
 
-// Variables and files speak to nodes of clusters, too.
+// Refuses these settings as flags, and otherwise drops them: variables and files speak to nodes of
+// clusters, too.
 absl::Status DropWhatIsOfHosts(ResolvedConfig* resolved) {
   for (const std::string_view name : kOfHosts) {
     const std::string field(name);
@@ -43,7 +44,7 @@ absl::Status DropWhatIsOfHosts(ResolvedConfig* resolved) {
   return absl::OkStatus();
 }
 
-// The others could not dial it.
+// Refuses a first host that is a loopback address beside other hosts, which could not dial it.
 absl::Status CheckFirst(const HostSlots& slots, const std::string& flag) {
   const std::string& first = slots.front().host;
   if (!IsLoopback(first)) return absl::OkStatus();

@@ -30,7 +30,7 @@ std::string Allocator() {
   return tc_version == nullptr ? "libc" : tc_version(nullptr, nullptr, nullptr);
 }
 
-// Of the toolkit and the library that this was built with; empty without them.
+// Return the versions of the toolkit and the library with which this was built; empty without them.
 std::string CudaVersion() {
 #ifdef CUDART_VERSION
   return absl::StrFormat("%d.%d", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);

@@ -1,4 +1,5 @@
-// What a command line offers, for those that render it: manual pages, completion in shells.
+// A description of what a command line offers, for code that renders it as manual pages or as
+// completion in shells.
 //
 // Values; safe from any thread.
 #ifndef GRAPEVINE_CLI_FLAGS_COMMAND_DESCRIPTION_H_
@@ -9,34 +10,35 @@
 
 namespace grapevine {
 
-// A flag, or an argument without one.
+// A flag, or an argument without a flag.
 struct FlagDescription {
-  // As they are typed: "-n", "--nodes"; of a switch that can be negated, "--norms", "--no-norms".
-  // Of an argument its name: "RUN".
+  // Names as they are typed: "-n", "--nodes"; "--norms", "--no-norms" for a switch that can be
+  // negated. An argument has one name: "RUN".
   std::vector<std::string> names;
-  std::string placeholder;  // of the value: "FILE"; empty for a switch
+  std::string placeholder;  // stands for the value: "FILE"; empty for a switch
   std::string help;
-  std::string fallback;  // what counts where the flag is not given; may be empty
+  std::string fallback;  // the value if the flag is not given; may be empty
   std::string group;     // the heading in the help
-  // What a value may be or begin with: "ring", "file:PATH"; empty where nobody can say.
+  // What a value may be or begin with: "ring", "file:PATH"; empty if nobody can say.
   std::vector<std::string> words;
   bool required = false;
   bool repeated = false;
 };
 
 struct CommandDescription {
-  std::string name;                    // "train"; of the program, "grapevine"
+  std::string name;                    // "train"; "grapevine" for the program
   std::string help;                    // one line
   std::vector<FlagDescription> flags;  // those of one group together, as in the help
   std::vector<FlagDescription> arguments;
   std::string footer;
-  std::vector<CommandDescription> commands;  // of the program
+  std::vector<CommandDescription> commands;  // commands of the program
 };
 
 // What completes a value: names of files, of folders, or neither.
 enum class PathKind { kNone, kFile, kFolder };
 
-// Of a placeholder: "FILE", "DIR". Of a word likewise, by what follows its last colon.
+// Returns what completes a value with this placeholder ("FILE", "DIR"), or a word ("file:PATH"), in
+// which only what follows the last colon counts.
 PathKind PathKindOf(const std::string& placeholder);
 
 }  // namespace grapevine

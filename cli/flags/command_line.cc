@@ -19,10 +19,10 @@
 namespace grapevine {
 namespace {
 
-// How help looks: one column of flags, wrapped texts, defaults in brackets.
+// The look of the help: one column of flags, wrapped texts, defaults in brackets.
 class HelpFormatter : public CLI::Formatter {
  public:
-  // `traits` outlives it.
+  // `traits` must outlive the formatter.
   explicit HelpFormatter(const TraitsOfFlags* traits) : traits_(traits) {
     column_width(30);
     label("SUBCOMMAND", "COMMAND");
@@ -58,7 +58,7 @@ FlagTraits TraitsOf(const CLI::Option& option, const TraitsOfFlags& traits) {
   return known == traits.end() ? FlagTraits() : known->second;
 }
 
-// "-n", "--nodes".
+// Returns "-n", "--nodes".
 std::vector<std::string> AllNames(const CLI::Option& option) {
   std::vector<std::string> names;
   for (const std::string& name : option.get_snames()) names.push_back("-" + name);
@@ -66,7 +66,7 @@ std::vector<std::string> AllNames(const CLI::Option& option) {
   return names;
 }
 
-// Those that are shown; a name that negates comes last.
+// Returns the names that are shown; a name that negates comes last.
 std::vector<std::string> TypedNames(const CLI::Option& option, const TraitsOfFlags& traits) {
   if (!option.nonpositional()) return {option.get_single_name()};
   std::vector<std::string> names = AllNames(option);
@@ -77,13 +77,14 @@ std::vector<std::string> TypedNames(const CLI::Option& option, const TraitsOfFla
   return names;
 }
 
-// "--no-overwrite", not "--no-overwrite{false}".
+// Returns "--no-overwrite", not "--no-overwrite{false}".
 std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_positional) const {
   return is_positional ? CLI::Formatter::make_option_name(option, is_positional)
                        : absl::StrJoin(TypedNames(*option, *traits_), ",");
 }
 
-// Without the list that a check appends ("AXIS:{x,y}"), and without what says "many".
+// Returns the placeholder without the list that a check appends ("AXIS:{x,y}"), and without the
+// "..." of several values.
 std::string Placeholder(const CLI::Option& option) {
   if (option.get_type_size() == 0) return "";
   const std::string type = option.get_type_name();
@@ -108,14 +109,14 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
                              {{"\n\n\n", "\n\n"}});
 }
 
-// "grapevine train"
+// Returns "grapevine train".
 std::string FullName(const CLI::App& command) {
   return command.get_parent() == nullptr
              ? "grapevine"
              : absl::StrCat(FullName(*command.get_parent()), " ", command.get_name());
 }
 
-// The innermost command that was named.
+// Returns the innermost command that was named.
 const CLI::App& Chosen(const CLI::App& app) {
   const std::vector<CLI::App*> commands = app.get_subcommands();
   return commands.empty() ? app : Chosen(*commands.back());
@@ -147,7 +148,7 @@ std::string OrNearest(const CLI::App& command, const std::string& name,
   return nearest.empty() ? SeeHelp(command) : absl::StrCat("; did you mean ", nearest, "?");
 }
 
-// The commands beside `command` that have the flag `name`.
+// Returns the commands beside `command` that have the flag `name`.
 std::vector<std::string> OwnersOf(const std::string& name, const CLI::App& command) {
   std::vector<std::string> owners;
   if (command.get_parent() == nullptr) return owners;
@@ -174,20 +175,22 @@ std::string DescribeUnknown(const CLI::App& command, const std::string& argument
                       OrNearest(command, argument, known));
 }
 
-// An unknown argument explains more than what is missing because of it.
+// Returns the error of a parse: an unknown argument explains more than what is missing because of
+// it.
 absl::Status Mistake(const CLI::App& command, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = command.remaining();
   return UsageError(unknown.empty() ? error.what() + SeeHelp(command)
                                     : DescribeUnknown(command, unknown.front()));
 }
 
-// CLI11 gives a flag without a value the next argument, whatever it is.
+// Refuses a flag as a value: CLI11 gives a flag without a value the next argument, whatever it is.
 std::string CheckValue(const std::string& value) {
   if (!value.starts_with("--")) return "";
   return absl::StrCat("needs a value, and ", value, " is a flag");
 }
 
-// The flag of "--out=", which CLI11 takes for "--out", or of "-o="; empty if there is none.
+// Returns an argument such as "--out=", which CLI11 takes for "--out", or "-o="; empty if no
+// argument is of this kind.
 std::string FlagWithEmptyValue(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument(argv[i]);
@@ -197,7 +200,8 @@ std::string FlagWithEmptyValue(int argc, char** argv) {
   return "";
 }
 
-// "-nodes=4", where --nodes is meant and CLI11 reads -n of "odes=4"; empty if there is none.
+// Returns an argument such as "-nodes=4", where --nodes is meant and CLI11 reads -n of "odes=4";
+// empty if no argument is of this kind.
 std::string LongFlagWithOneSign(const CLI::App& command, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument(argv[i]);
@@ -209,7 +213,7 @@ std::string LongFlagWithOneSign(const CLI::App& command, int argc, char** argv) 
   return "";
 }
 
-// The command whose flags these are.
+// Returns the command that the first argument names, whose flags follow; else the program.
 const CLI::App& NamedFirst(const CLI::App& app, int argc, char** argv) {
   for (const CLI::App* command : app.get_subcommands({})) {
     if (argc > 1 && command->get_name() == argv[1]) return *command;
@@ -217,14 +221,14 @@ const CLI::App& NamedFirst(const CLI::App& app, int argc, char** argv) {
   return app;
 }
 
-// Whether it is "-n=4", of a flag of `command` that takes a value.
+// Returns whether `argument` is like "-n=4", with a flag of `command` that takes a value.
 bool HasSignAfterLetter(const std::string& argument, const CLI::App& command) {
   if (argument.size() < 3 || argument[0] != '-' || argument[2] != '=') return false;
   const CLI::Option* option = command.get_option_no_throw(argument.substr(0, 2));
   return option != nullptr && option->get_expected_min() > 0;
 }
 
-// Without the sign of "-n=4", which CLI11 takes for a part of the value.
+// Returns the arguments without the "=" of "-n=4", which CLI11 takes for a part of the value.
 std::vector<std::string> Arguments(const CLI::App& command, int argc, char** argv) {
   std::vector<std::string> arguments(argv, argv + argc);
   for (std::string& argument : arguments) {
@@ -241,7 +245,8 @@ int ReportFailure(const CLI::App& command, const absl::Status& status) {
   return ExitCode(status);
 }
 
-// "Options" comes first, then headings in the order of their first flag.
+// Returns the flags in the order of the help: "Options" comes first, then headings in the order of
+// their first flag.
 std::vector<const CLI::Option*> InOrderOfHelp(const CLI::App& command) {
   std::vector<const CLI::Option*> ordered;
   for (const std::string& group : command.get_groups()) {
@@ -311,7 +316,7 @@ Flag& Flag::ShowDefault(const std::string& text) {
   return *this;
 }
 
-// What all flags have in common.
+// Sets what all flags have in common.
 Flag Command::Declared(CLI::Option* option, const FlagText& text) {
   if (!text.placeholder.empty()) option->type_name(text.placeholder);
   if (!text.group.empty()) option->group(text.group);
@@ -397,7 +402,7 @@ absl::Status CommandLine::CheckCommand(const std::string& name) const {
 
 std::string CommandLine::Help(const std::string& name) const {
   const CLI::App& command = name.empty() ? *app_ : *app_->get_subcommand(name);
-  // Its own help() is that of the command that is running.
+  // The command's own help() is that of the command that is running.
   return command.get_formatter()->make_help(&command, FullName(command),
                                             CLI::AppFormatMode::Normal);
 }

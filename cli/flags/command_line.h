@@ -36,17 +36,17 @@ struct FlagText {
   std::string help;
   std::string placeholder = "";  // "N", in the help; none for a switch
   std::string group = "";        // heading in the help; empty: "Options"
-  // What a value may be or begin with ("ring", "file:PATH"), for completion; Flag::OneOf knows.
+  // What a value may be or begin with ("ring", "file:PATH"), for completion; Flag::OneOf sets it.
   std::vector<std::string> words = {};
-  // Other names ("--learning-rate"), as other programs or commands have them: accepted, and shown
+  // Other names ("--learning-rate"), which other programs or commands use: accepted, and shown
   // nowhere.
   std::vector<std::string> aliases = {};
 };
 
-// Of an argument that names a command of the program: its words are all of them.
+// The placeholder of an argument that names a command of the program; its words are all commands.
 inline constexpr char kCommandPlaceholder[] = "COMMAND";
 
-// What CLI11 does not know of a flag; as in FlagText.
+// The parts of FlagText that CLI11 does not know.
 struct FlagTraits {
   std::vector<std::string> words;
   std::vector<std::string> aliases;
@@ -56,16 +56,17 @@ using TraitsOfFlags = std::map<const CLI::Option*, FlagTraits>;
 // A declared flag. A value, valid as long as its CommandLine.
 class Flag {
  public:
-  // After parsing.
+  // Returns whether the flag was given. Only after parsing.
   bool given() const;
-  // After parsing: the given values, as text and in order; "true" or "false" for a switch.
+  // Returns the given values, as text and in order; "true" or "false" for a switch. Only after
+  // parsing.
   std::vector<std::string> values() const;
 
   Flag& Required();
   Flag& OneOf(std::vector<std::string> values);
   Flag& Needs(const Flag& other);
   Flag& Excludes(const Flag& other);
-  // What the help shows as the value of a flag that is not given.
+  // Sets what the help shows as the value of a flag that is not given.
   Flag& ShowDefault(const std::string& text);
 
  private:
@@ -76,25 +77,26 @@ class Flag {
   TraitsOfFlags* traits_;
 };
 
-// Where a flag's value goes. The value before parsing is the default.
+// The variable that takes a flag's value. Its value before parsing is the default.
 using FlagTarget =
     std::variant<std::string*, std::vector<std::string>*, int32_t*, int64_t*, uint64_t*>;
 
 // A declared command. A value, valid as long as its CommandLine.
 class Command {
  public:
-  // A flag with a value. If the flag is repeated, all values count if `target` is a vector;
-  // otherwise that is refused.
+  // Declares a flag with a value. If the flag is repeated, all values count if `target` is a
+  // vector; otherwise the repetition is refused.
   Flag AddFlag(const FlagText& text, FlagTarget target);
-  // The same, read with values(). If the flag is repeated, all values count if `repeated`, else
-  // the last.
+  // Declares a flag with a value that is read with Flag::values(). If the flag is repeated, all
+  // values count if `repeated`, else the last.
   Flag AddText(const FlagText& text, bool repeated);
-  // A flag without a value, read with given(), or with values() if it can be negated.
+  // Declares a flag without a value, read with Flag::given(), or with Flag::values() if it can be
+  // negated.
   Flag AddSwitch(const FlagText& text);
 
-  // Leaves it out of the program's help: no person types it.
+  // Leaves the command out of the program's help: no person types it.
   void Hide();
-  // The end of the help: examples.
+  // Sets the end of the help: examples.
   void SetFooter(const std::string& text);
   // Runs `body` when this command is chosen. Its error is printed after the command's name, and
   // the error's class (base/status.h) is the exit code.
@@ -119,23 +121,24 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   Command AddCommand(const std::string& name, const std::string& description);
-  // The end of the program's help.
+  // Sets the end of the program's help.
   void SetFooter(const std::string& text);
-  // What --version prints.
+  // Sets the line that --version prints.
   void SetVersion(const std::string& line);
 
-  // Everything that was declared, in the order of the help.
+  // Returns everything that was declared, in the order of the help.
   CommandDescription Describe() const;
 
-  // kUsage unless there is a command called `name`; names the nearest one.
+  // Returns kUsage, with the nearest command, unless a command is called `name`.
   absl::Status CheckCommand(const std::string& name) const;
-  // The help of that command; of the program, if `name` is empty.
+  // Returns the help of the command `name`, or of the program if `name` is empty.
   std::string Help(const std::string& name) const;
 
-  // Parses and runs. An unknown flag is answered with the command that has it, else with the
-  // nearest one, as an unknown command is, no arguments with the help; a flag that lacks its value
-  // (`--out=`) is refused and never swallows the next flag. `-n=4` is `-n 4`. Returns the exit code
-  // of the process; failing to write standard output is a failure.
+  // Parses the arguments and runs the command. Answers an unknown flag with the commands that have
+  // it, else with the nearest flag; an unknown command with the nearest command; no arguments with
+  // the help. Refuses a flag that lacks its value (`--out=`), which never swallows the next flag.
+  // `-n=4` is `-n 4`. Returns the exit code of the process; failing to write standard output is a
+  // failure.
   int Run(int argc, char** argv);
 
  private:

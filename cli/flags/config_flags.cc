@@ -21,13 +21,13 @@ namespace grapevine {
 namespace {
 
 constexpr const char* kOthers[] = {
-    kTokenVariable,               // the secret of a run, where no file has it
-    kLaunchedVariable,            // of the launcher, to its children
-    kPortDescriptorVariable,      // likewise
-    kProgressDescriptorVariable,  // likewise
-    kRoleVariable,                // likewise
-    kLauncherDescriptorVariable,  // likewise
-    "GRAPEVINE_CUDA",             // of the build: with GPUs or without
+    kTokenVariable,               // the secret of a run, if no file has it
+    kLaunchedVariable,            // from the launcher to its children
+    kPortDescriptorVariable,      // from the launcher to its children
+    kProgressDescriptorVariable,  // from the launcher to its children
+    kRoleVariable,                // from the launcher to its children
+    kLauncherDescriptorVariable,  // from the launcher to its children
+    "GRAPEVINE_CUDA",             // for the build: with GPUs or without
 };
 
 std::vector<std::string> Settings() {
@@ -36,12 +36,12 @@ std::vector<std::string> Settings() {
   return names;
 }
 
-// "learning_rate", of GRAPEVINE_LEARNING_RATE.
+// Returns "learning_rate" for GRAPEVINE_LEARNING_RATE.
 std::string SettingOf(const std::string& variable) {
   return absl::AsciiStrToLower(absl::StripPrefix(variable, "GRAPEVINE_"));
 }
 
-// Those that are no other's own name: `node` has a --world-size.
+// Returns the aliases that are not the name of another declared flag: `node` has a --world-size.
 std::vector<std::string> Aliases(const ConfigField& field,
                                  const std::vector<const ConfigField*>& declared) {
   std::vector<std::string> aliases = FlagAliases(field);
@@ -77,7 +77,8 @@ Flag Declare(Command command, const ConfigField& field,
                          : DeclareValue(command, field, info, Aliases(field, declared));
 }
 
-// All values are of one run, whether or not lists make several.
+// Join the values of a repeated flag: all of them belong to one run, whether or not lists make
+// several runs.
 std::string OneValue(const std::vector<std::string>& values) { return absl::StrJoin(values, ","); }
 std::string OneElement(const std::vector<std::string>& values) {
   return absl::StrJoin(values, ListElement(","));
@@ -93,7 +94,7 @@ Flag DeclareFile(Command command) {
       /*repeated=*/false);
 }
 
-// The value of --resume, and who gave it; empty if nobody did.
+// Returns the value of --resume, and the flag or variable that gave it; empty if none did.
 std::pair<std::string, std::string> Resumed(const ConfigSources& sources) {
   const ConfigField& resume = ConfigFieldNamed("resume");
   const auto flag = sources.flags.find(resume.name());
@@ -103,8 +104,8 @@ std::pair<std::string, std::string> Resumed(const ConfigSources& sources) {
   return {variable->second, variable->first};
 }
 
-// A run that goes on has the settings that it had. On another host than rank 0's there may be parts
-// of checkpoints and no settings.
+// Makes a run that goes on keep the settings that it had. On another host than rank 0's, the run
+// directory may have parts of checkpoints and no settings.
 absl::Status AddFileOfResumed(ConfigSources* sources) {
   const auto [path, origin] = Resumed(*sources);
   if (path.empty() || sources->file) return absl::OkStatus();

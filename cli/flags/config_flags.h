@@ -20,27 +20,28 @@
 
 namespace grapevine {
 
-// The environment may have a variable GRAPEVINE_* for each setting (run/config/config_field.h),
-// and the few others that config_flags.cc lists. kUsage for one that nobody reads, with the
-// nearest one that exists. Pure, safe from any thread.
+// Checks the variables of the environment: it may have a variable GRAPEVINE_* for each setting
+// (run/config/config_field.h), and the few others that config_flags.cc lists. kUsage for a variable
+// that nobody reads, with the nearest one that exists. Pure, safe from any thread.
 absl::Status CheckVariables(const std::map<std::string, std::string>& environment);
 
-// The fields under these headings of the help text ("Training", "Cluster").
+// Returns the fields under these headings of the help text ("Training", "Cluster").
 std::vector<const ConfigField*> FieldsInGroups(std::initializer_list<std::string_view> groups);
 
 // The flags of one command: a value that refers to its options, valid as long as the command.
 class ConfigFlags {
  public:
-  // Declares a flag for each field on `command`, and --config; with a `condition`, all of them are
-  // refused without that flag.
+  // Declares a flag for each field on `command`, and --config. With a `condition`, all these flags
+  // are refused without that one.
   ConfigFlags(Command command, const std::vector<const ConfigField*>& fields,
               const Flag* condition = nullptr);
 
-  // After parsing: flags over environment over file over defaults, validated,
-  // with this program's version and revision.
+  // Returns the configuration: flags over environment over file over defaults, validated, with this
+  // program's version and revision. Only after parsing.
   absl::StatusOr<ResolvedConfig> Resolve() const;
-  // The same where flags may be lists (run/config/sweep_cells.h). `rounds` replaces --rounds if the
-  // command does not need it and it is not given.
+  // Returns one configuration for each cell, if flags may be lists (run/config/sweep_cells.h);
+  // otherwise as Resolve. `rounds` replaces --rounds if the command does not need it and it is not
+  // given.
   absl::StatusOr<std::vector<SweepCell>> ResolveSweep(
       const std::optional<std::string>& rounds = std::nullopt) const;
 

@@ -9,7 +9,7 @@
 namespace grapevine {
 namespace {
 
-// What does not depend on the commands; PROGRAM stands for the program's name.
+// The functions that do not depend on the commands; PROGRAM stands for the program's name.
 constexpr char kBashFunctions[] = R"BASH(
 # paths -f|-d PREFIX VALUE: the files, or folders, that VALUE begins, with PREFIX before each.
 _PROGRAM_paths() {
@@ -85,12 +85,12 @@ _PROGRAM() {
 complete -F _PROGRAM PROGRAM
 )BASH";
 
-// For one word of a script.
+// Quotes `text` as one word of a script.
 std::string Quoted(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
-// What completes a value; empty where nothing does.
+// Returns what completes a value; empty if nothing does.
 std::string BashAction(const FlagDescription& flag) {
   if (!flag.words.empty()) {
     std::vector<std::string> words;
@@ -108,7 +108,7 @@ std::string BashAction(const FlagDescription& flag) {
   return "";
 }
 
-// A case of a pattern for each name, such as 'train --out'.
+// Returns a case with a pattern for each name, such as 'train --out'.
 std::string BashValueCase(const std::string& command, const std::vector<std::string>& names,
                           const std::string& action) {
   std::vector<std::string> patterns;
@@ -129,7 +129,8 @@ std::string BashValueCases(const std::string& name, const CommandDescription& co
   return cases;
 }
 
-// The flags with which a command can be continued: a value follows "--out=", or "-n" and a blank.
+// Returns the flags with which a command can be continued: a value follows "--out=", or "-n" and a
+// blank.
 std::string BashFlagsCase(const std::string& name, const CommandDescription& command) {
   std::vector<std::string> flags;
   for (const FlagDescription& flag : command.flags) {

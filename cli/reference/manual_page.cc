@@ -10,7 +10,8 @@
 namespace grapevine {
 namespace {
 
-// What troff would take for something else: a minus is no hyphen, so that flags can be copied.
+// Escapes what troff would take for something else. A minus is no hyphen, so that flags can be
+// copied.
 std::string Escaped(const std::string& text) {
   return absl::StrReplaceAll(text, {{"\\", "\\e"},
                                     {"-", "\\-"},
@@ -20,19 +21,19 @@ std::string Escaped(const std::string& text) {
                                     {"~", "\\(ti"}});
 }
 
-// A line of text; one that begins with a dot would be a request.
+// Returns a line of text; a line that begins with a dot would be a request.
 std::string Line(const std::string& text) {
   return absl::StrCat(text.starts_with('.') ? "\\&" : "", text, "\n");
 }
 
-// Specs may be longer than a line, and are broken before an option.
+// Lets specs, which may be longer than a line, be broken before an option.
 std::string Breakable(const std::string& word) {
   constexpr size_t kLong = 30;
   if (word.size() <= kLong) return word;
   return absl::StrReplaceAll(word, {{"[:", "\\:[:"}, {":", "\\::"}});
 }
 
-// Lines of at most 80 columns, as mandoc asks, of text that is filled anyway.
+// Returns lines of at most 80 columns, as mandoc asks, of text that is filled anyway.
 std::string Paragraph(const std::string& text) {
   constexpr size_t kColumns = 80;
   const std::vector<std::string> words = absl::StrSplit(Escaped(text), ' ', absl::SkipEmpty());
@@ -55,7 +56,7 @@ std::string Heading(const std::string& title) {
   return absl::StrCat(".SH ", absl::AsciiStrToUpper(title), "\n");
 }
 
-// "-n, --nodes=N", "RUN...".
+// Returns "-n, --nodes=N", "RUN...".
 std::string Typed(const FlagDescription& flag, bool argument) {
   const std::string many = argument && flag.repeated ? "..." : "";
   if (argument) return Italic(flag.names.front()) + many;
@@ -102,7 +103,7 @@ std::string Synopsis(const std::string& typed, const CommandDescription& command
   return Heading("Synopsis") + Line(absl::StrJoin(parts, " "));
 }
 
-// Lines as they are.
+// Returns the lines as they are, unfilled.
 std::string Verbatim(const std::vector<std::string>& lines) {
   std::string text = ".nf\n";
   for (const std::string& line : lines) text += Line(Escaped(line));
@@ -111,7 +112,7 @@ std::string Verbatim(const std::vector<std::string>& lines) {
 
 bool Indented(const std::string& line) { return line.starts_with(' '); }
 
-// The end of the help: headings ("Examples:") with indented lines, and paragraphs.
+// Returns the end of the help: headings ("Examples:") with indented lines, and paragraphs.
 std::string Footer(const std::string& footer) {
   const std::vector<std::string> lines = absl::StrSplit(footer, '\n', absl::SkipEmpty());
   std::string text;
@@ -140,7 +141,7 @@ std::string Name(const std::string& name, const std::string& help) {
   return absl::StrCat(Heading("Name"), Paragraph(absl::StrCat(name, " - ", help)));
 }
 
-// "grapevine(1), grapevine-sim(1)", without the page itself.
+// Returns "grapevine(1), grapevine-sim(1)", without the page itself.
 std::string SeeAlso(const std::vector<std::string>& names, const std::string& self) {
   std::vector<std::string> others;
   for (const std::string& name : names) {

@@ -16,13 +16,13 @@ struct ManualPage {
   std::string text;
 };
 
-// What the foot of every page says.
+// The edition that the foot of every page names.
 struct ManualEdition {
   std::string version;  // "0.1.0"
   std::string date;     // "2026-11-26"; may be empty
 };
 
-// The page of the program, then those of its commands.
+// Returns the page of the program, then those of its commands.
 std::vector<ManualPage> ManualPages(const CommandDescription& program,
                                     const ManualEdition& edition);
 

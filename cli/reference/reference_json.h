@@ -13,10 +13,10 @@
 
 namespace grapevine {
 
-// {"name", "help", "flags": [...], "arguments": [...], "footer", "commands": [as this, ...],
-// "registered": {SETTING: [{"name", "options", "help"}, ...]}}: what CommandDescription has, in its
-// order, and what the specs of settings can name. What is empty or false is left out. Text is
-// UTF-8; what is not is replaced.
+// Returns {"name", "help", "flags": [...], "arguments": [...], "footer", "commands": [as this,
+// ...], "registered": {SETTING: [{"name", "options", "help"}, ...]}}: what CommandDescription has,
+// in its order, and what the specs of settings can name. Leaves out what is empty or false. Text is
+// UTF-8; other bytes are replaced.
 std::string ReferenceJson(const CommandDescription& program,
                           const std::map<std::string, std::vector<Listing>>& registered);
 

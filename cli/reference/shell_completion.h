@@ -11,10 +11,10 @@
 
 namespace grapevine {
 
-// For bash 4.4 or newer, with or without the package bash-completion.
+// Returns a script for bash 4.4 or newer, with or without the package bash-completion.
 std::string BashCompletion(const CommandDescription& program);
 
-// For zsh 5: a file _grapevine in $fpath, or to be sourced after compinit.
+// Returns a script for zsh 5: a file _grapevine in $fpath, or to be sourced after compinit.
 std::string ZshCompletion(const CommandDescription& program);
 
 }  // namespace grapevine

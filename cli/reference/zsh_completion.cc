@@ -10,7 +10,7 @@
 namespace grapevine {
 namespace {
 
-// What does not depend on the commands; PROGRAM stands for the program's name.
+// The function that does not depend on the commands; PROGRAM stands for the program's name.
 constexpr char kZshWords[] = R"ZSH(
 # words WORD...: one of them. One that ends in :PATH, :FILE or :DIR is continued by a path, and
 # another in capitals by something that only the user knows. Of a list "a,b" the last element is
@@ -49,14 +49,14 @@ std::string ZshQuoted(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
-// The help up to where it goes into details, which the manual has.
+// Returns the help up to where it goes into details, which the manual has.
 std::string FirstClause(const std::string& help) {
   size_t end = help.size();
   for (const char* separator : {": ", "; ", " ("}) end = std::min(end, help.find(separator));
   return help.substr(0, end);
 }
 
-// ":MESSAGE:ACTION" of _arguments.
+// Returns the ":MESSAGE:ACTION" of a specification for _arguments.
 std::string ZshValue(const FlagDescription& flag) {
   std::string action;
   switch (PathKindOf(flag.placeholder)) {
@@ -80,7 +80,8 @@ std::string ZshValue(const FlagDescription& flag) {
   return absl::StrCat(":", escaped(flag.placeholder), ":", escaped(action));
 }
 
-// One line of _arguments for each name, of which one alone may be given.
+// Returns a line for _arguments for each name. Only one of the names may be given, unless the flag
+// may be repeated.
 std::string ZshFlag(const FlagDescription& flag) {
   const std::string help =
       absl::StrReplaceAll(FirstClause(flag.help), {{"\\", "\\\\"}, {"[", "\\["}, {"]", "\\]"}});

@@ -73,7 +73,7 @@ void Interruption::Loop() {
 }
 
 void Interruption::On(int signal) {
-  if (told_ && signal == SIGHUP) return;  // a closing terminal sends it more than once
+  if (told_ && signal == SIGHUP) return;  // a closing terminal sends SIGHUP more than once
   if (told_ && signal == SIGTERM && Echoes()) return;
   const absl::Status status = InterruptionStatus(signal);
   if (told_) _exit(ExitCode(status));

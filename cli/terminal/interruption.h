@@ -15,27 +15,29 @@
 
 namespace grapevine {
 
-// What one of these signals ends a program with: kInterrupted, else kTerminated.
+// Returns the status with which SIGINT, SIGTERM or SIGHUP ends a program: kInterrupted for SIGINT,
+// else kTerminated.
 absl::Status InterruptionStatus(int signal);
 
-// While it lives, the first SIGINT, SIGTERM or SIGHUP calls `interrupt` with a status
-// that says which (kInterrupted, else kTerminated); a second SIGINT or SIGTERM ends the
-// process at once with that exit code. Made before other threads exist.
+// While an Interruption lives, the first SIGINT, SIGTERM or SIGHUP calls `interrupt` with the
+// status that says which (kInterrupted, else kTerminated); a second SIGINT or SIGTERM ends the
+// process at once with that exit code. Must be made before other threads exist.
 class Interruption {
  public:
   using Call = std::function<void(const absl::Status&)>;
 
-  // A program that saves before it ends.
+  // How a program ends that saves first.
   struct Saving {
-    // In place of `interrupt` at SIGTERM: the program is to end by itself when it has saved.
+    // Called in place of `interrupt` at SIGTERM: the program is to end by itself when it has saved.
     Call begin;
-    // If it has not by then, `interrupt` is called.
+    // The time from SIGTERM in which the program has to save; after it, `interrupt` is called.
     std::chrono::milliseconds patience{};
-    // It has a launcher, which passes SIGTERM on and kills at a second one. Whoever tells all
-    // processes of a job sends it here, too, so that a second one here says nothing.
+    // Whether the program has a launcher, which passes SIGTERM on and kills at a second one. A job
+    // manager that tells all processes of a job sends SIGTERM here, too, so that a second one here
+    // says nothing.
     bool launched = false;
-    // A second SIGTERM that comes sooner is no second word: job managers tell all processes, and
-    // launchers among them pass it on.
+    // The time in which a second SIGTERM only repeats the first: job managers tell all processes,
+    // and launchers among them pass the signal on.
     std::chrono::milliseconds echo{};
   };
 
@@ -52,7 +54,7 @@ class Interruption {
                std::optional<Saving> saving);
   void Loop();
   void On(int signal);
-  // Whether SIGTERM, after `told_`, says nothing new.
+  // Returns whether SIGTERM, after `told_`, says nothing new.
   bool Echoes() const;
   // Interrupts a program that has not saved in time.
   void JudgeSaving();
@@ -62,15 +64,15 @@ class Interruption {
   const UniqueDescriptor stop_;  // an eventfd
   const Call interrupt_;
   const std::optional<Saving> saving_;
-  // The thread's:
+  // Members that only the thread uses:
   std::optional<absl::Status> told_;  // the first signal
   Clock::time_point told_at_;
   std::optional<Clock::time_point> saved_by_;
   std::thread thread_;
 };
 
-// Whether a line of a node's output only says that it, or another node, was told to end, and what
-// follows from that.
+// Returns whether a line of a node's output says no more than that this node, or another, was told
+// to end, and what follows from that.
 bool TellsOfInterruption(std::string_view line);
 
 }  // namespace grapevine

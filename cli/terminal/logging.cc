@@ -47,7 +47,7 @@ class LineSink : public google::LogSink {
                                     : AsText(severity, file, line, time, {message, length})) +
                              "\n";
     MutexLock lock(mutex_);
-    // A fatal line ends the process.
+    // A fatal line ends the process, and cannot wait.
     if (writer_ != nullptr && severity != google::GLOG_FATAL) {
       writer_->Write(text);
     } else {
@@ -55,9 +55,9 @@ class LineSink : public google::LogSink {
     }
   }
 
-  // To be called before threads log.
+  // Must be called before threads log.
   void UseJson() { json_ = true; }
-  // Null: the sink writes by itself.
+  // Makes `writer` write the lines; if it is null, the sink writes them itself.
   void WriteTo(BackgroundWriter* writer) {
     MutexLock lock(mutex_);
     writer_ = writer;
@@ -69,7 +69,7 @@ class LineSink : public google::LogSink {
   BackgroundWriter* writer_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 
-// One per process, like glog's settings.
+// Returns the sink of the process, which has one only, like glog's settings.
 LineSink& Sink() {
   static LineSink sink;
   return sink;
@@ -116,7 +116,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Bytes that are no UTF-8 become U+FFFD.
+// Returns the text of `json`, in which bytes that are no UTF-8 become U+FFFD.
 std::string Text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -1,5 +1,5 @@
-// Log lines on stderr, and lines of output as JSON objects for programs that read them, as
-// --log-level and --log-format want them.
+// Log lines on standard error, and lines of output as JSON objects for programs that read them, as
+// --log-level and --log-format ask for them.
 //
 // One setting per process, made before threads log. The functions that make or read a JSON line are
 // pure, safe from any thread.
@@ -16,16 +16,17 @@
 
 namespace grapevine {
 
-// Before anything logs: stderr only, warnings and worse, no log files.
+// Makes logs go to standard error only, warnings and worse, without log files. Must be called
+// before anything logs.
 void InitializeLogging(const char* program);
 
 // Applies the (valid) log_level and log_format of a configuration. JSON lines have "time" (UTC),
-// "level", "file", "line" and "message"; with them, what is written to std::cerr from then on
-// becomes objects too (UseJsonLines).
+// "level", "file", "line" and "message". With JSON, lines written to std::cerr from then on become
+// objects too (UseJsonLines).
 void ConfigureLogging(const Config& config);
 
-// While it lives, logging never waits for the reader of standard error; its destructor does. One
-// at a time, after ConfigureLogging.
+// While a BackgroundLog lives, logging never waits for the reader of standard error; its destructor
+// does. Only one may live at a time, made after ConfigureLogging.
 class BackgroundLog {
  public:
   explicit BackgroundLog(BackgroundWriter::Note note);
@@ -37,18 +38,19 @@ class BackgroundLog {
   BackgroundWriter writer_;
 };
 
-// A line of output as a JSON object: {"time": (UTC), "level": …, "message": …}. If `text` is an
-// object, it is used as it is.
+// Returns a line of output as a JSON object: {"time": (UTC), "level": …, "message": …}. If `text`
+// is a JSON object, it is used as it is.
 std::string JsonLine(std::string_view level, std::string_view text);
-// The same for a line that a node printed, with its "rank".
+// Returns a line that a node printed as a JSON object, with the "rank" of the node.
 std::string JsonLine(std::string_view level, std::string_view text, int rank);
-// {"time", "level": "info", "metrics": {…}}
+// Returns measurements as a JSON object: {"time", "level": "info", "metrics": {…}}.
 std::string JsonLine(const RunMetrics& metrics);
 
-// The message of such a line; any other line unchanged.
+// Returns the message of a line that JsonLine has made; any other line unchanged.
 std::string MessageOf(std::string_view line);
 
-// From now on, until the process ends, each line written to `stream` comes out as an object.
+// Makes each line written to `stream` come out as a JSON object, from now on until the process
+// ends.
 void UseJsonLines(std::ostream& stream, const char* level);
 
 }  // namespace grapevine

@@ -16,7 +16,7 @@
 namespace grapevine {
 namespace {
 
-// Made while there is memory.
+// Returns the line to write, which is allocated while memory is left.
 std::string& LastLine() {
   static std::string line;
   return line;
@@ -27,7 +27,7 @@ std::terminate_handler& HandlerBefore() {
   return handler;
 }
 
-// Nobody catches a std::bad_alloc.
+// Ends the process if it terminates for a std::bad_alloc, which no code catches.
 void OnTerminate() {
   try {
     if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);

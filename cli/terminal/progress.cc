@@ -18,7 +18,7 @@ namespace grapevine {
 namespace {
 
 constexpr int kBarCells = 20;
-// A bar leaves that much room for what was measured, or there is none.
+// A line has a bar only if it leaves this much room for what was measured.
 constexpr size_t kBesideBar = 20;
 
 double Share(const RunMetrics& metrics, const ProgressGoal& goal) {
@@ -34,13 +34,13 @@ std::string Bar(const RunMetrics& metrics, const ProgressGoal& goal, int cells) 
                          std::string(static_cast<size_t>(cells - filled), '-'));
 }
 
-// One of the texts of a line; where there is not room for all, those of the lowest ranks stay.
+// One of the texts of a line. If a line has no room for all, the texts of the lowest ranks stay.
 struct Part {
   int rank;
   std::string text;
 };
 
-// What was measured, in the order of a line.
+// Returns what was measured, in the order of a line.
 std::vector<Part> Measured(const RunMetrics& metrics, const ProgressGoal& goal) {
   std::vector<Part> parts = {
       {5, absl::StrFormat("round %d/%d", metrics.round, goal.rounds)},
@@ -63,8 +63,9 @@ std::vector<Part> Measured(const RunMetrics& metrics, const ProgressGoal& goal) 
 constexpr char kBetween[] = "  ";
 constexpr size_t kBetweenSize = sizeof(kBetween) - 1;
 
-// Adds where the nodes are: a long wait before all else, how far they are apart after it. What
-// would not fit into `room` characters by itself takes no other's place.
+// Adds where the nodes are: a long wait precedes all else, how far the nodes are apart follows. A
+// text that would not fit into `room` characters by itself is left out, so that it takes no other
+// text's place.
 void AddStanding(const RunStanding& standing, const RunMetrics& metrics, size_t room,
                  std::vector<Part>* parts) {
   const double round_s =
@@ -84,7 +85,7 @@ std::string Joined(const std::vector<Part>& parts) {
   return text;
 }
 
-// So many of the parts as `room` characters have, each with what goes between.
+// Returns as many of the parts as fit into `room` characters, each with what goes between.
 std::vector<Part> Fitting(std::vector<Part> parts, size_t room) {
   size_t size = 0;
   for (const Part& part : parts) size += kBetweenSize + part.text.size();
@@ -153,7 +154,7 @@ void ProgressDisplay::OnProgress(std::string_view json) {
   if (!metrics.ok()) return OnStanding(json);
   started_ = true;
   Remember(*metrics, &latest_);
-  // All have completed that round meanwhile: the wait is over.
+  // All nodes have completed that round meanwhile: the wait is over.
   if (standing_ && standing_->wait && standing_->wait->round < metrics->round) {
     standing_->wait.reset();
   }

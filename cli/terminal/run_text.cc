@@ -30,7 +30,7 @@ std::string TargetText(const TargetAccuracy& target) {
   return text;
 }
 
-// The server whose link carried the most in one direction.
+// Returns the traffic of the server whose link carried the most in one direction.
 std::string BusiestLinkText(const Summary& summary, const ServerLinks& links) {
   size_t busiest = 0;
   int64_t most = -1;
@@ -138,7 +138,8 @@ std::string Opening(const Experiment& experiment) {
                           experiment.LargestGlobalBatch());
   }
   absl::StrAppendFormat(&text, "%s%d rounds", plateaus ? "at most " : "", rounds);
-  // How many epochs these are where others go on depends on the round from which (GoesOnText).
+  // If the run goes on with other nodes, the number of epochs depends on the round from which it
+  // does (GoesOnText).
   if (PlannedNodes(config) == config.nodes()) {
     absl::StrAppendFormat(&text, " (%.4g epochs)", experiment.plan().Epoch(rounds));
   }
@@ -153,7 +154,7 @@ std::string Opening(const Experiment& experiment) {
 
 namespace {
 
-// "who waited longest for whom: rank 3 for rank 7, 12.1 s; ..."
+// Returns "who waited longest for whom: rank 3 for rank 7, 12.1 s; ...", or nothing.
 std::string LongestWaitsText(const Summary& summary) {
   constexpr size_t kShown = 3;
   if (!summary.longest_waits || summary.longest_waits->empty()) return "";

@@ -1,4 +1,4 @@
-// What a command says before and after a run.
+// The texts that a command prints before and after a run.
 #ifndef GRAPEVINE_CLI_TERMINAL_RUN_TEXT_H_
 #define GRAPEVINE_CLI_TERMINAL_RUN_TEXT_H_
 
@@ -14,27 +14,28 @@
 
 namespace grapevine {
 
-// "finished after 300 rounds (3 epochs), 12.3 s, 1.05 GB sent", and a line with the accuracies,
-// if any; before them, whether and when a target was met; between them, who was lost.
+// Returns "finished after 300 rounds (3 epochs), 12.3 s, 1.05 GB sent", and a line with the
+// accuracies, if any. A line before these says whether and when a target was met; lines between
+// them say which nodes were lost.
 std::string Conclusion(const Summary& summary);
 
-// Where the time of a step of real nodes went, on average, which node is the slowest, and who
-// waited longest for whom, as lines; nothing where the summary does not say.
+// Returns lines that say where the time of a step of real nodes went, on average, which node is the
+// slowest, and which nodes waited longest for which; empty if the summary does not say.
 std::string StepsText(const Summary& summary);
 
-// "16 simulated nodes, ring, metropolis weights, dpsgd", where `nodes` is "simulated nodes";
-// without graph and weights where the algorithm uses none.
+// Returns "16 simulated nodes, ring, metropolis weights, dpsgd" if `nodes` is "simulated nodes";
+// without graph and weights if the algorithm uses none.
 std::string CastText(const Experiment& experiment, std::string_view nodes);
 
-// Nodes, graph, algorithm, model and length of the run, as lines.
+// Returns lines with nodes, graph, algorithm, model and length of the run.
 std::string Opening(const Experiment& experiment);
 
-// From where a run goes on, and, if it does with other nodes, what becomes of them and of its
-// length, as lines; nothing for one that begins.
+// Returns lines that say from where a run goes on and, if it goes on with other nodes, what becomes
+// of these and of the length of the run; empty for a run that begins.
 std::string GoesOnText(const Experiment& experiment, const std::optional<Checkpoint>& checkpoint);
 
-// The results of the run in folder `run`, and what can be done with its files, as lines. kInput
-// if its summary cannot be read.
+// Returns lines with the results of the run in folder `run`, and what can be done with its files.
+// kInput if its summary cannot be read.
 absl::StatusOr<std::string> ClosingText(const Config& config, const std::string& run);
 
 }  // namespace grapevine

@@ -1,4 +1,4 @@
-// Where the nodes of a run are, in a few words for its progress.
+// Where the nodes of a run are, in a few words for the progress of the run.
 //
 // Pure.
 #ifndef GRAPEVINE_CLI_TERMINAL_STANDING_TEXT_H_
@@ -10,12 +10,12 @@
 
 namespace grapevine {
 
-// "rank 3 waits for 7, round 812, 4.10 s"; nothing where nobody has waited for more than a second,
-// and for as long as two rounds take, `round_s` each (0: not known).
+// Returns "rank 3 waits for 7, round 812, 4.10 s"; empty unless a node has waited for at least a
+// second and for as long as two rounds take, at `round_s` seconds each (0: not known).
 std::string WaitText(const RunStanding& standing, double round_s);
 
-// "rank 3 at 812, rank 0 at 815": who is slowest and who is fastest; nothing where all are so close
-// that it may only be who has spoken last.
+// Returns the slowest and the fastest node: "rank 3 at 812, rank 0 at 815"; empty if the two are so
+// close that only the age of their last messages may differ.
 std::string SpreadText(const RunStanding& standing, double round_s);
 
 }  // namespace grapevine

@@ -1,5 +1,5 @@
-// One line on standard error that says how far something has come: on a terminal, live and never
-// wider than it is at that moment; elsewhere, a line each time.
+// One line on standard error that says how far a task has come. On a terminal the line is live and
+// never wider than the terminal is at that moment; elsewhere every message has a line of its own.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_CLI_TERMINAL_STATUS_LINE_H_
@@ -10,15 +10,15 @@
 
 namespace grapevine {
 
-// Takes the cursor to the beginning of its line, and empties that.
+// Takes the cursor to the beginning of its line, and empties the line.
 inline constexpr char kEraseLine[] = "\r\033[K";
 
-// How many columns the terminal behind `descriptor` has now, which its user may change at any time;
-// 80 where it does not say.
+// Returns the number of columns of the terminal behind `descriptor`, which its user may change at
+// any time; 80 if the terminal does not say.
 int TerminalWidth(int descriptor);
 
-// `text` and `end`, in ASCII, so short that they do not wrap on a terminal of `width` columns: of
-// `text` the beginning and "..." where there is not room for all, then `end`, if there is for that.
+// Returns `text` and `end`, in ASCII, so short that they do not wrap on a terminal of `width`
+// columns: only the beginning of `text` and "..." if not all of it fits, then `end`, if that fits.
 std::string FitToWidth(std::string_view text, int width, std::string_view end = "");
 
 class StatusLine {
@@ -30,7 +30,8 @@ class StatusLine {
   StatusLine& operator=(const StatusLine&) = delete;
 
   bool live() const { return live_; }
-  // Instead of what was said before, if live; `end` is what a narrow terminal shows rather.
+  // Shows `text` and `end`, in place of the previous message if live. A narrow terminal shows `end`
+  // rather than all of `text`.
   void Say(std::string_view text, std::string_view end = "");
 
  private:

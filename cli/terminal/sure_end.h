@@ -14,11 +14,11 @@ namespace grapevine {
 
 class SureEnd {
  public:
-  // More than the parts of a node that failed give their files to take what still waits.
+  // Longer than the parts of a failed node wait for their files to take what is left to write.
   static constexpr std::chrono::seconds kPatience{8};
 
-  // If this still lives after `patience`, says "PROGRAM: why" on standard error, and ends the
-  // process at once, with the exit code of `why`.
+  // If this object still lives after `patience`, writes "PROGRAM: why" to standard error and ends
+  // the process at once, with the exit code of `why`.
   SureEnd(std::string program, absl::Status why, std::chrono::nanoseconds patience = kPatience);
   ~SureEnd();
   SureEnd(const SureEnd&) = delete;

@@ -1,4 +1,4 @@
-// Where a command writes text of any length: standard output, whose errors count (a full disk
+// The output of a command's text of any length: standard output, whose errors count (a full disk
 // behind it must not look like success), or a file that appears complete or not at all.
 //
 // Thread-safety: thread-compatible.
@@ -15,18 +15,18 @@
 
 namespace grapevine {
 
-// Flushes std::cout and stdout. kOutput if that, or anything written to them before, failed. From
-// one thread.
+// Flushes std::cout and stdout. kOutput if that, or anything written to them before, failed. To be
+// called from one thread.
 absl::Status FlushStandardOutput();
 
 class TextOutput {
  public:
-  // To `path`, or to standard output if it is empty or "-". Errors are kOutput.
+  // Opens `path`, or standard output if `path` is empty or "-". Errors are kOutput.
   static absl::StatusOr<TextOutput> Open(const std::string& path);
 
-  // Small pieces are buffered.
+  // Writes `text`; small pieces are buffered.
   absl::Status Append(std::string_view text);
-  // Writes what is buffered; called once, last. Without it the file does not appear.
+  // Writes what is buffered. Must be called once, last; without this call the file does not appear.
   absl::Status Close();
 
  private:

@@ -40,8 +40,8 @@ bool IsNumber(const std::string& text) {
   return absl::SimpleAtod(text, &number);
 }
 
-// The setting whose values are the axis: that which --x names; else the batch, if it varies, or the
-// learning rate. None, where there are only methods to compare.
+// Returns the setting whose values are the axis: the one that --x names; else the batch, if it
+// varies, or the learning rate. Null if only methods are to be compared.
 absl::StatusOr<const ConfigField*> SettingOf(const std::string& x,
                                              std::span<const Config* const> configs) {
   if (x.empty()) {
@@ -84,7 +84,7 @@ absl::StatusOr<Accuracies> FinalAccuracies(const std::vector<RecordedRun>& runs)
                                  "every --eval-every epochs of a --model that learns from data"));
 }
 
-// "batch_schedule" as "batch schedule".
+// Returns "batch schedule" for "batch_schedule".
 std::string NameOf(const ConfigField& field) {
   return absl::StrReplaceAll(field.name(), {{"_", " "}});
 }
@@ -106,7 +106,7 @@ Page CurvesOver(const ConfigField& field, std::span<const Config* const> configs
           .panels = {std::move(panel)}};
 }
 
-// One for each method, in their order.
+// Draws one bar for each method, in the order of the methods.
 Page Bars(std::span<const Config* const> configs, const Accuracies& accuracies) {
   const CellLabels labels = LabelsOf(configs, {});
   Panel panel{.x = AxisOfBars("", {""}), .bars = true};
@@ -127,7 +127,7 @@ Page Bars(std::span<const Config* const> configs, const Accuracies& accuracies) 
     panel.notes.push_back({absl::StrFormat("%.2f %%", 100 * sample->mean)});
   }
   panel.y = AxisOfPercent("test accuracy", panel.curves);
-  panel.y.tics = {0, 20, 40, 60, 80, 100};  // none beyond, where notes stand
+  panel.y.tics = {0, 20, 40, 60, 80, 100};  // none above 100, where notes stand
   return {.labels = labels.distinct, .panels = {std::move(panel)}};
 }
 

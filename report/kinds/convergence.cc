@@ -46,7 +46,7 @@ std::vector<Band> BandsOf(const std::vector<Curve>& curves, Horizontal x, Vertic
   return bands;
 }
 
-// All curves of a row or a column, which share an axis.
+// Returns all curves of a row or a column, which share an axis.
 std::vector<Band> Together(const std::vector<Panel>& panels, size_t first, size_t stride,
                            size_t count) {
   std::vector<Band> curves;
@@ -57,7 +57,7 @@ std::vector<Band> Together(const std::vector<Panel>& panels, size_t first, size_
   return curves;
 }
 
-// Whether anything of the curve can be drawn: a timing run has no loss and no model.
+// Returns whether anything of the curve can be drawn: a timing run has no loss and no model.
 bool IsDrawn(const Curve& curve, std::span<const Vertical> rows,
              std::span<const Horizontal> against) {
   for (const Vertical y : rows) {

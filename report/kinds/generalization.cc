@@ -20,7 +20,7 @@ namespace {
 
 using Series = std::vector<Point>;
 
-// Where both were measured.
+// Returns `test` minus `train` at the points at which both were measured.
 Series Difference(const Series& test, const Series& train) {
   std::map<double, double> of_training;
   for (const Point& point : train) of_training[point.x] = point.y;
@@ -32,7 +32,7 @@ Series Difference(const Series& test, const Series& train) {
   return difference;
 }
 
-// Training loss, test loss, gap.
+// Returns the bands of training loss, test loss and gap.
 std::vector<Band> LossesOf(const Curve& curve) {
   std::vector<Series> train, test, gap;
   for (const RecordedRun* run : curve.runs) {

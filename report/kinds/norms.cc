@@ -21,25 +21,26 @@
 namespace grapevine {
 namespace {
 
-// As many as have colours of their own; more curves of one panel could not be told apart.
+// The most tensors of a panel. As many curves have colours of their own; more could not be told
+// apart.
 constexpr size_t kMostTensors = 10;
 
-// A tensor of a run.
+// The ratios of one tensor of a run.
 struct Ratios {
   std::string tensor;
   int64_t dimensions = 0;
   std::vector<Point> points;  // over epochs
 };
 
-// A tensor without weights or gradient has no ratio. Nor do floats have one beyond 1e100, where an
-// axis would leave the range of numbers.
+// Returns whether a tensor has a ratio. A tensor without weights or gradient has none; nor do
+// floats have one beyond 1e100, where an axis would leave the range of numbers.
 bool HaveRatio(const TensorNorms& norms) {
   if (!(norms.weights > 0) || !(norms.gradient > 0)) return false;
   const double ratio = norms.weights / norms.gradient;
   return ratio > 1e-100 && ratio < 1e100;
 }
 
-// In the network's order; points ascend in x.
+// Returns the tensors in the network's order; their points ascend in x.
 std::vector<Ratios> RatiosOf(const std::vector<NodeMetrics>& lines) {
   std::vector<Ratios> tensors;
   std::map<std::string, size_t> places;
@@ -55,8 +56,9 @@ std::vector<Ratios> RatiosOf(const std::vector<NodeMetrics>& lines) {
   return tensors;
 }
 
-// Of the lowest rank that has norms: where workers share a budget of gradients, the first may be
-// too slow for any. None where there are no ranks from 0 on, as they are on other machines.
+// Returns the tensors of the lowest rank that has norms: where workers share a budget of gradients,
+// the first may be too slow for any. Empty if the ranks from 0 on have no files here, because they
+// are on other machines.
 absl::StatusOr<std::vector<Ratios>> RatiosOf(const RecordedRun& run) {
   for (int rank = 0;; ++rank) {
     ASSIGN_OR_RETURN(const std::vector<NodeMetrics> lines, ReadNode(run, rank));
@@ -65,7 +67,7 @@ absl::StatusOr<std::vector<Ratios>> RatiosOf(const RecordedRun& run) {
   }
 }
 
-// The runs of a curve, each with its tensors: a panel.
+// The runs of a curve, each with its tensors; they make a panel.
 struct Method {
   std::string label;
   std::vector<std::vector<Ratios>> runs;
@@ -84,7 +86,7 @@ absl::StatusOr<std::vector<Method>> MethodsOf(const std::vector<RecordedRun>& ru
   return methods;
 }
 
-// The names of the tensors with at least so many dimensions, each once.
+// Returns the names of the tensors with at least `dimensions` dimensions, each once.
 std::vector<std::string> NamesOf(const std::vector<Method>& methods, int64_t dimensions) {
   std::vector<std::string> names;
   std::set<std::string> known;
@@ -99,14 +101,14 @@ std::vector<std::string> NamesOf(const std::vector<Method>& methods, int64_t dim
   return names;
 }
 
-// What has one dimension, biases and the weights of batch norm, is shown where there is nothing
-// else: layer-wise rates leave it alone.
+// Returns the names of the tensors to show. Tensors with one dimension, biases and the weights of
+// batch norm, are shown only if the runs have no others: layer-wise rates leave them alone.
 std::vector<std::string> NamesOf(const std::vector<Method>& methods) {
   std::vector<std::string> names = NamesOf(methods, /*dimensions=*/2);
   return names.empty() ? NamesOf(methods, /*dimensions=*/0) : names;
 }
 
-// At most kMostTensors of them, from the first to the last.
+// Returns at most kMostTensors of the names, evenly spaced from the first to the last.
 std::vector<std::string> Spaced(const std::vector<std::string>& names) {
   if (names.size() <= kMostTensors) return names;
   std::vector<std::string> spaced;

@@ -1,4 +1,4 @@
-// --kind=scaling and throughput: what more nodes bring, in real runs and simulated ones.
+// --kind=scaling and --kind=throughput: what more nodes bring, in real runs and simulated ones.
 #include <algorithm>
 #include <cstddef>
 #include <set>
@@ -25,7 +25,7 @@ std::optional<double> StepTime(const SweptCell& cell) { return cell.seconds_per_
 std::optional<double> Samples(const SweptCell& cell) { return cell.samples_per_s; }
 struct Scaled {
   std::vector<SweptCell> cells;
-  std::set<double> counts;  // of nodes; at least two
+  std::set<double> counts;  // numbers of nodes; at least two
   CellLabels labels;
 };
 
@@ -42,8 +42,8 @@ absl::StatusOr<Scaled> ReadScaled(const std::vector<std::string>& paths) {
 
 Axis AxisOfCounts(const Scaled& scaled) { return AxisOfValues("nodes", scaled.counts); }
 
-// Samples per second and node, in percent of what the same curve has with its fewest nodes; nothing
-// of a curve with one number of nodes, which cannot lose any.
+// Returns samples per second and node, in percent of what the curve has with its fewest nodes;
+// empty for a curve with one number of nodes, which cannot lose any.
 Band EfficiencyOf(const Band& throughput) {
   if (throughput.size() < 2) return {};
   Band efficiency;
@@ -80,7 +80,7 @@ absl::StatusOr<Figure> ScalingPage(const PlotRequest& request) {
   return PageOfPanels(scaled, {std::move(step), std::move(efficiency)});
 }
 
-// The straight line through the best that any curve has with the fewest nodes.
+// Returns the straight line through the best value that any curve has with the fewest nodes.
 Band IdealOf(const std::vector<Band>& curves, const std::set<double>& counts) {
   const double fewest = *counts.begin();
   double best = 0;
@@ -97,7 +97,8 @@ Band IdealOf(const std::vector<Band>& curves, const std::set<double>& counts) {
   return ideal;
 }
 
-// In percent of the ideal, at each point, or, where there are many curves, at their last ones.
+// Returns the percentages of the ideal: at each point if `all`, else at the last point only, so
+// that those of many curves fit.
 std::vector<std::string> PercentagesOf(const Band& curve, const Band& ideal, bool all) {
   const double each = ideal.front().mean / ideal.front().x;
   std::vector<std::string> notes;

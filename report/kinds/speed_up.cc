@@ -42,7 +42,7 @@ absl::StatusOr<Page> SpeedUpPage(std::span<const SweptCell> cells) {
   for (const Band& curve : panel.curves) {
     for (const BandPoint& point : curve) panel.y.low = std::min(panel.y.low, point.low / 1.1);
   }
-  // Down to the slowest.
+  // Adds tics down to the slowest curve.
   for (double tic = 0.5; tic > panel.y.low; tic /= 2) {
     panel.y.named_tics.emplace_back(PlainNumber(tic), tic);
   }

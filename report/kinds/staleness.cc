@@ -20,11 +20,12 @@
 namespace grapevine {
 namespace {
 
-// Of a run, over all of its nodes. The buckets are those of NodeMetrics::staleness.
+// The staleness of a run's gradients, over all of its nodes. The buckets are those of
+// NodeMetrics::staleness.
 struct Histogram {
   std::vector<double> buckets;
   double gradients = 0;
-  double sum = 0;  // of their staleness
+  double sum = 0;  // sum of the gradients' staleness
 };
 
 void Add(const NodeMetrics& node, Histogram* histogram) {
@@ -48,14 +49,14 @@ absl::StatusOr<Histogram> HistogramOf(const RecordedRun& run) {
   return histogram;
 }
 
-// "0", "1", "2 to 3", "4 to 7".
+// Returns "0", "1", "2 to 3", "4 to 7" ... for the buckets from 0 on.
 std::string NameOfBucket(size_t bucket) {
   if (bucket < 2) return absl::StrCat(bucket);
   const int64_t first = int64_t{1} << (std::min<size_t>(bucket, 62) - 1);
   return absl::StrCat(first, " to ", 2 * first - 1);
 }
 
-// The histograms of a curve's runs, in percent of each one's gradients.
+// Returns the histograms of a curve's runs, each in percent of the gradients of its run.
 Band SharesOf(const std::vector<Histogram>& histograms) {
   std::vector<std::vector<Point>> series;
   size_t most = 0;

@@ -20,7 +20,7 @@ namespace {
 struct Quantity {
   const char* flag;
   const char* label;
-  const char* unit;  // of the value
+  const char* unit;  // unit of `value`
   CellValue value;
   std::string (*name)(double);
 };
@@ -31,13 +31,13 @@ const Quantity kLatency{"--latency", "latency, one way", "s", &SweptCell::latenc
 
 std::vector<std::optional<double>> LeastMiddleGreatest(const std::set<double>& values) {
   std::vector<std::optional<double>> chosen(values.begin(), values.end());
-  // The network has its own value.
+  // Without any value, the network has its own.
   if (chosen.empty()) return {std::nullopt};
   if (chosen.size() > 3) chosen = {chosen.front(), chosen[chosen.size() / 2], chosen.back()};
   return chosen;
 }
 
-// A row of panels against `x`, one for each value of the other quantity.
+// Returns a row of panels against `x`, one for each value of the other quantity.
 std::vector<Panel> StepTimeRow(std::span<const SweptCell> cells, const CellLabels& labels,
                                const Quantity& x, const Quantity& other) {
   std::set<double> values = ValuesOf(cells, x.value);

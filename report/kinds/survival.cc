@@ -17,7 +17,7 @@
 namespace grapevine {
 namespace {
 
-// In percent of all that the run began with.
+// Returns the living nodes over time, in percent of all nodes with which the run began.
 std::vector<Point> LivingOf(const RecordedRun& run) {
   const auto nodes = static_cast<double>(run.config.has_planned_nodes() ? run.config.planned_nodes()
                                                                         : run.config.nodes());

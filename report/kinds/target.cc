@@ -25,7 +25,7 @@ namespace {
 
 std::string Epochs(double value) { return absl::StrFormat("%.3g", value); }
 
-// What it takes: a panel.
+// A cost of reaching the target; it makes a panel.
 struct Cost {
   Horizontal quantity;
   std::string (*text)(double);
@@ -34,13 +34,13 @@ constexpr Cost kCosts[] = {{Horizontal::kTime, &HumanDuration},
                            {Horizontal::kBytes, &HumanSize},
                            {Horizontal::kEpoch, &Epochs}};
 
-// The bar of a curve, and what is written on it.
+// The bar of a curve, and the note on it.
 struct Bar {
   BandPoint point;
   std::string note;
 };
 
-// How many of the runs of a curve got there.
+// Returns the share of a curve's runs that reached the target.
 double ShareThatMet(const Curve& curve, double target) {
   const auto met = std::ranges::count_if(curve.runs, [target](const RecordedRun* run) {
     return FirstToMeet(target, run->metrics) != nullptr;
@@ -90,7 +90,7 @@ absl::StatusOr<Figure> TargetPage(const PlotRequest& request) {
     return NobodyMet(target);
   }
   std::vector<Curve> curves = GroupRuns(runs);
-  // The mean of the seeds that got there says nothing of those that did not.
+  // The mean of the seeds that reached the target says nothing of those that did not.
   std::ranges::stable_sort(curves, std::greater<>(),
                            [target](const Curve& curve) { return ShareThatMet(curve, target); });
   Page page{.title =

@@ -11,7 +11,7 @@
 namespace grapevine {
 namespace {
 
-// Fair to methods that use some nodes as servers.
+// Returns a time that is fair to methods that use some nodes as servers.
 absl::StatusOr<double> RoundTime(const SweptCell& cell) { return cell.seconds_per_gradients(); }
 
 const Registration kWinner(

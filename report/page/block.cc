@@ -9,7 +9,7 @@
 namespace grapevine {
 namespace {
 
-// As many as a chart has room for.
+// The points of a curve for which a chart has room.
 constexpr size_t kPointsOfACurve = 400;
 
 PageBlock AxisOnPage(const Axis& axis) {
@@ -21,7 +21,7 @@ PageBlock AxisOnPage(const Axis& axis) {
   return json;
 }
 
-// In the units of the axes.
+// Returns the points of `band` in the units of the axes.
 PageBlock CurveOnPage(const Band& band, const Panel& panel) {
   PageBlock points = PageBlock::array();
   for (const BandPoint& point : Thin(band, kPointsOfACurve)) {

@@ -26,8 +26,8 @@ std::vector<std::string> PathsOf(const std::vector<RecordedRun>& runs) {
   return paths;
 }
 
-// For each label the curve of GroupRuns that it belongs to: pictures leave out curves that they
-// have nothing of, and add to the names of others.
+// Returns, for each label, the curve of GroupRuns to which it belongs: pictures leave out curves
+// that have no points, and add to the names of others.
 std::vector<size_t> ColoursOf(const std::vector<std::string>& labels,
                               const std::vector<RecordedRun>& runs) {
   const std::vector<Curve> curves = GroupRuns(runs);
@@ -46,7 +46,7 @@ std::vector<size_t> ColoursOf(const std::vector<std::string>& labels,
 
 constexpr const char* kAgainst[] = {"epochs", "bytes", "time"};
 
-// A row of the page of --kind=convergence, against each of the three.
+// Returns a row of the page of --kind=convergence, against epochs, bytes and time.
 PageBlock RowOf(const Page& page, size_t row, const char* title,
                 const std::vector<RecordedRun>& runs) {
   std::vector<NamedPanel> panels;
@@ -63,8 +63,8 @@ bool HasPoints(const PageBlock& chart) {
   });
 }
 
-// Whether evaluations on the way were of a part of the test set, so that a curve may step at its
-// end.
+// Returns whether evaluations on the way used a part of the test set, so that a curve may step at
+// its end.
 bool LooksAtSamples(const std::vector<RecordedRun>& runs) {
   return std::ranges::any_of(runs, [](const RecordedRun& run) {
     return std::ranges::any_of(

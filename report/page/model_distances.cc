@@ -16,7 +16,8 @@ namespace {
 
 using Tensor = Safetensors::Tensor;
 
-// Of a batch norm: its statistics are averaged with the weights, but are none.
+// Returns whether the tensor is a statistic of a batch norm, which is averaged with the weights but
+// is none of them.
 bool IsBuffer(const std::string& name) {
   return absl::EndsWith(name, ".running_mean") || absl::EndsWith(name, ".running_var");
 }
@@ -34,7 +35,7 @@ absl::StatusOr<std::vector<Safetensors>> OpenAll(const std::vector<std::string>&
   return models;
 }
 
-// The tensor of this name in each of the models.
+// Returns the tensor of this name in each of the models.
 absl::StatusOr<std::vector<const Tensor*>> TensorsNamed(const std::vector<std::string>& paths,
                                                         const std::vector<Safetensors>& models,
                                                         const std::string& name) {

@@ -26,18 +26,19 @@
 namespace grapevine {
 namespace {
 
-// More circles than a page can show apart.
+// A page could not show more circles apart.
 constexpr int kMostNodesDrawn = 64;
 constexpr int kMostNodesInMatrix = 32;
 constexpr size_t kMostPairsListed = 20;
-// An edge is slow if it was waited for at least so much of what the worst one was.
+// An edge is slow if nodes waited for it at least this fraction of the time of the worst edge.
 constexpr double kSlow = 0.5;
 
 using Edge = std::pair<Rank, Rank>;
 
 std::string RankName(Rank rank) { return absl::StrCat("rank ", rank); }
 
-// Every edge that some round has; of an undirected graph from the lower rank to the higher.
+// Returns every edge that some round has; an undirected edge goes from the lower rank to the
+// higher.
 std::set<Edge> EdgesOf(const Topology& graph) {
   std::set<Edge> edges;
   std::vector<Rank> neighbours;
@@ -52,7 +53,8 @@ std::set<Edge> EdgesOf(const Topology& graph) {
   return edges;
 }
 
-// How long nodes waited for what comes over it, in both directions if it has both.
+// Returns the seconds that nodes waited for what comes over `edge`, in both directions if it has
+// both.
 double WaitedOver(const Edge& edge, bool directed, const Waits& waits) {
   const auto seconds = [&waits](Rank by, Rank of) {
     const auto found = waits.seconds.find({by, of});
@@ -83,9 +85,9 @@ PageBlock EdgeBlocks(const Topology& graph, const std::optional<Waits>& waits) {
   return blocks;
 }
 
-// The nodes that a run without a summary, which goes on or has failed, is missing, each with the
-// round that it measured last. The metrics say how many are missing; they are those that are
-// farthest behind. Empty unless the metrics of all nodes are here.
+// Returns the lost nodes of a run without a summary, which goes on or has failed, each with the
+// round that it measured last. The metrics say only how many nodes are lost; the nodes that are
+// farthest behind are taken for these. Empty unless the metrics of all nodes are here.
 std::map<Rank, Round> LostSoFar(const RecordedRun& run) {
   const int64_t nodes = run.config.nodes();
   const int64_t living = run.metrics.empty() ? nodes : run.metrics.back().living.value_or(nodes);
@@ -103,7 +105,7 @@ std::map<Rank, Round> LostSoFar(const RecordedRun& run) {
   return lost;
 }
 
-// Nodes that were not there at the end, and the round from which on they were not.
+// Returns the nodes that were gone at the end, each with the round from which on it was gone.
 std::map<Rank, Round> LostFrom(const RecordedRun& run) {
   const absl::StatusOr<Summary> summary = ReadSummary(run.path);
   if (!summary.ok()) return LostSoFar(run);
@@ -116,7 +118,7 @@ std::map<Rank, Round> LostFrom(const RecordedRun& run) {
   return lost;
 }
 
-// By rank; of those who are not lost.
+// Returns the distances by rank, of the nodes that are not lost.
 absl::StatusOr<std::map<Rank, double>> DistancesOf(const RecordedRun& run,
                                                    const std::map<Rank, Round>& lost) {
   std::vector<Rank> ranks;
@@ -150,7 +152,7 @@ PageBlock NodeBlocks(Rank nodes, const absl::StatusOr<std::map<Rank, double>>& d
 
 std::string Reason(const absl::Status& status) { return std::string(status.message()); }
 
-// The greatest first, then by rank.
+// Returns the waits, the longest first, then by rank.
 std::vector<std::pair<Edge, double>> LongestOf(const Waits& waits) {
   std::vector<std::pair<Edge, double>> pairs(waits.seconds.begin(), waits.seconds.end());
   std::ranges::stable_sort(pairs, std::greater(), &std::pair<Edge, double>::second);

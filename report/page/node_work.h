@@ -1,6 +1,6 @@
-// What each node of a run did with its time, as the run's files have it.
+// What each node of a run did with its time, according to the run's files.
 //
-// Safe from any thread; the run's files are read.
+// Safe from any thread; reads the run's files.
 #ifndef GRAPEVINE_REPORT_PAGE_NODE_WORK_H_
 #define GRAPEVINE_REPORT_PAGE_NODE_WORK_H_
 
@@ -12,7 +12,8 @@
 
 namespace grapevine {
 
-// In seconds over the whole run. A node that mixes while it computes a gradient does both.
+// Seconds over the whole run. The time in which a node mixes while it computes a gradient counts as
+// both.
 struct NodeWorkTimes {
   Rank rank = 0;
   double gradient_s = 0;
@@ -20,8 +21,9 @@ struct NodeWorkTimes {
   double wait_s = 0;
 };
 
-// By rank, at least one: of a simulated run those that its statistics.json lists, else those whose
-// own metrics are here. kInput if there are none, or a file is broken.
+// Returns the times by rank, at least one: for a simulated run the nodes that its statistics.json
+// lists, else the nodes whose own metrics are here. kInput if no node is known, or a file is
+// broken.
 absl::StatusOr<std::vector<NodeWorkTimes>> ReadNodeWork(const RecordedRun& run);
 
 }  // namespace grapevine

@@ -33,10 +33,10 @@ constexpr char kFollow[] =
 #include "report/page/follow.js.inc"
     ;
 
-// `connect`: what its scripts may ask for, in the words of a Content-Security-Policy; `start`: the
-// last of them.
+// Returns the page. `connect` says what its scripts may ask for, in the words of a
+// Content-Security-Policy; `start` is the last of the scripts.
 std::string Html(const std::string& data, const char* connect, const char* start) {
-  // In one pass: what stands in the data is not looked at.
+  // Replaces all in a single pass, which does not look at what stands in the data.
   return absl::StrReplaceAll(kHtml, {{"{{style}}", kStyle},
                                      {"{{script}}", kScript},
                                      {"{{start}}", start},
@@ -44,7 +44,7 @@ std::string Html(const std::string& data, const char* connect, const char* start
                                      {"{{data}}", data}});
 }
 
-// A message as a sentence for the page.
+// Returns the message as a sentence for the page.
 std::string Sentence(const absl::Status& status) {
   std::string text(status.message());
   if (!absl::EndsWith(text, ".")) text += ".";
@@ -84,7 +84,7 @@ void LeaveOutWhatIsMissing(PageBlock* sections) {
   *sections = std::move(shown);
 }
 
-// Of a run that failed or still goes on there is no summary.
+// A run that failed or still goes on has no summary.
 std::string StateOf(const RecordedRun& run, bool live) {
   if (!IsFinishedRun(run.path)) {
     return live ? "under way" : "not finished: it is still running, or it failed";
@@ -119,7 +119,7 @@ PageBlock CurvesOnPage(const std::vector<RecordedRun>& runs) {
   return shown;
 }
 
-// In ASCII, and nothing in it means anything to HTML.
+// Returns the JSON in ASCII, without anything that means something to HTML.
 std::string Escaped(const PageBlock& json) {
   const std::string text =
       json.dump(-1, ' ', /*ensure_ascii=*/true, PageBlock::error_handler_t::replace);
@@ -130,7 +130,7 @@ std::string Escaped(const PageBlock& json) {
 
 namespace {
 
-// Runs may have nothing in common.
+// Runs may have nothing in common; then the title is their number.
 std::string TitleOf(const std::vector<RecordedRun>& runs) {
   const std::string common = CommonTitle(ConfigsOf(runs));
   return common.empty() ? absl::StrCat(runs.size(), " runs") : common;

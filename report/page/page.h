@@ -4,7 +4,7 @@
 // Runs' files are untrusted: the script shows their texts as texts, and in the page they are
 // escaped so that they cannot end its data or begin an element.
 //
-// Safe from any thread; the runs' files are read.
+// Safe from any thread; reads the runs' files.
 #ifndef GRAPEVINE_REPORT_PAGE_PAGE_H_
 #define GRAPEVINE_REPORT_PAGE_PAGE_H_
 
@@ -18,22 +18,23 @@ namespace grapevine {
 struct PageOptions {
   std::vector<std::string> runs;  // run directories, or folders of them
   std::string title;              // empty: what the runs have in common
-  std::string target;             // an accuracy; empty: the runs' own
-  // For who follows a run: how far it is comes first, and what there is nothing to show of yet is
-  // left out without a word.
+  std::string target;             // a test accuracy; empty: that of the runs
+  // Whether readers follow a run that goes on: its progress comes first, and sections that have
+  // nothing to show yet are left out without a word.
   bool live = false;
 };
 
-// What the page shows, as JSON in ASCII without <, > and &. A section that lacks something says
-// what, and the others are there all the same. Errors are kUsage or kInput: there is no run, or a
-// run's configuration or metrics are missing or broken.
+// Returns what the page shows, as JSON in ASCII without <, > and &. A section that lacks something
+// says what, and the page has the others all the same. Errors are kUsage or kInput: no run is
+// found, or a run's configuration or metrics are missing or broken.
 absl::StatusOr<std::string> PageData(const PageOptions& options);
 
-// The page itself. Errors as PageData's.
+// Returns the page itself. Errors are those of PageData.
 absl::StatusOr<std::string> PageOfRuns(const PageOptions& options);
 
-// A page without data that asks for them again and again, at data.json beside it: PageData, or
-// another status than 200 with a sentence that says why there is none.
+// Returns a page without data, which asks for them again and again at data.json beside it. The
+// answer must be PageData, or a status other than 200 with a sentence that says why there are no
+// data.
 std::string LivePage();
 
 }  // namespace grapevine

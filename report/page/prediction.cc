@@ -21,8 +21,8 @@
 namespace grapevine {
 namespace {
 
-// Whether both are the same experiment. Not compared: what one gradient takes, which a simulated
-// run is told or measures.
+// Returns whether both are the same experiment. Ignores the time of a gradient, which a simulated
+// run is given or measures.
 bool SameExperiment(const Config& a, const Config& b) {
   for (const ConfigField* field : ConfigFields()) {
     if (InfoOf(*field).section() != EXPERIMENT || field->name() == "compute") continue;
@@ -31,7 +31,7 @@ bool SameExperiment(const Config& a, const Config& b) {
   return true;
 }
 
-// What a run came to, as far as its files say.
+// The outcome of a run, as far as its files say.
 struct Result {
   RunMetrics outcome;
   std::optional<double> rounds;
@@ -86,7 +86,7 @@ Table SideBySide(const Result& measured, const Result& simulated) {
   return table;
 }
 
-// A round of the mean node, in milliseconds.
+// Returns what the average node did in a round, in milliseconds.
 absl::StatusOr<PageBlock> RoundOf(const std::string& name, const RecordedRun& run) {
   ASSIGN_OR_RETURN(const std::vector<NodeWorkTimes> nodes, ReadNodeWork(run));
   NodeWorkTimes sum;

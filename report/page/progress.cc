@@ -1,4 +1,4 @@
-// The section about how far a run is that goes on.
+// The section about the progress of a run that goes on.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,15 +19,15 @@
 namespace grapevine {
 namespace {
 
-// More rows than are read.
+// The most rows of the table; more would not be read.
 constexpr size_t kMostNodesListed = 64;
 
 std::string Short(const std::optional<double>& value) {
   return value ? absl::StrFormat("%.4g", *value) : "";
 }
 
-// The part of the run that is done, by its rounds or else its epochs; unknown where programs end
-// it.
+// Returns the part of the run that is done, by its rounds or else its epochs; absent if programs
+// decide when the run ends.
 std::optional<double> ShareDone(const Config& config, const RunMetrics& latest) {
   if (config.rounds() == kOpenEndedRounds) return std::nullopt;
   const double done = config.has_rounds() ? static_cast<double>(latest.round) / config.rounds()
@@ -45,7 +45,7 @@ std::string OfEpochs(const Config& config, const RunMetrics& latest) {
   return config.has_rounds() ? epoch : absl::StrCat(epoch, " of ", config.epochs());
 }
 
-// As long as the rounds so far took on average, of each that is left.
+// Assumes that each round that is left takes as long as the rounds so far took on average.
 std::string Remaining(double done, double elapsed_s) {
   if (!(done > 0)) return "";
   return absl::StrCat("about ", HumanDuration(elapsed_s * (1 - done) / done));
@@ -69,13 +69,14 @@ PageBlock ProgressOf(const RecordedRun& run) {
          absl::StrCat(living, " of ", config.nodes())}}});
 }
 
-// What a node has said last.
+// The last line of a node's metrics.
 struct NodeStanding {
   Rank rank;
   NodeMetrics last;
 };
 
-// The last lines of the nodes whose files are here; who is farthest behind comes first.
+// Returns the last lines of the nodes whose files are here; the node that is farthest behind comes
+// first.
 absl::StatusOr<std::vector<NodeStanding>> ReadStandings(const RecordedRun& run) {
   std::vector<NodeStanding> nodes;
   for (Rank rank = 0; rank < std::min(run.config.nodes(), kMostNodeFiles); ++rank) {

@@ -1,8 +1,8 @@
-// What a report says, section by section: each a list of blocks (block.h), or the reason why it
-// has none, as a status whose message is a sentence for the reader.
+// The sections of a report. Each is a list of blocks (block.h), or the reason why it has none, as a
+// status whose message is a sentence for the reader.
 //
-// Functions read the runs' files and are safe from any thread. Their texts come from untrusted
-// files as they are: who shows them escapes them.
+// The functions read the runs' files and are safe from any thread. Their texts come unchanged from
+// untrusted files: the code that shows them must escape them.
 #ifndef GRAPEVINE_REPORT_PAGE_SECTIONS_H_
 #define GRAPEVINE_REPORT_PAGE_SECTIONS_H_
 
@@ -15,29 +15,31 @@
 
 namespace grapevine {
 
-// Of all runs together.
+// Sections about all runs together:
 
-// How well each ended, how soon and at what cost. `target` is an accuracy; empty: the runs' own.
+// Shows how well each run ended, how soon and at what cost. `target` is a test accuracy; empty:
+// that of the runs.
 absl::StatusOr<PageBlocks> OutcomeBlocks(const std::vector<RecordedRun>& runs,
                                          const std::string& target);
-// Loss, accuracy and consensus distance against epochs, bytes and time.
+// Shows loss, accuracy and consensus distance against epochs, bytes and time.
 absl::StatusOr<PageBlocks> LearningBlocks(const std::vector<RecordedRun>& runs);
-// How many updates the models had had since the replicas of the gradients that were applied.
+// Shows how stale the applied gradients were: the number of updates that the models had had since
+// the replicas at which the gradients were taken.
 absl::StatusOr<PageBlocks> StalenessBlocks(const std::vector<RecordedRun>& runs);
-// Real runs beside simulated ones with the same settings.
+// Shows real runs beside simulated ones with the same settings.
 absl::StatusOr<PageBlocks> PredictionBlocks(const std::vector<RecordedRun>& runs);
 
-// Of one run.
+// Sections about one run:
 
-// How far it is, how much longer it takes, and how far each node is: of one that goes on.
+// Shows how far a run is that goes on, how much longer it takes, and how far each node is.
 absl::StatusOr<PageBlocks> ProgressBlocks(const RecordedRun& run);
-// The graph: nodes coloured by their distance from the mean, slow edges marked.
+// Shows the graph: nodes coloured by their distance from the mean, slow edges marked.
 absl::StatusOr<PageBlocks> GraphBlocks(const RecordedRun& run);
-// Who waited for whom.
+// Shows which nodes waited for which.
 absl::StatusOr<PageBlocks> WaitingBlocks(const RecordedRun& run);
-// What the nodes did with their time, and how busy their interfaces and links were.
+// Shows what the nodes did with their time, and how busy their interfaces and links were.
 absl::StatusOr<PageBlocks> UtilizationBlocks(const RecordedRun& run);
-// The command that repeats the run, and its resolved configuration.
+// Shows the command that repeats the run, and its resolved configuration.
 absl::StatusOr<PageBlocks> SettingsBlocks(const RecordedRun& run);
 
 }  // namespace grapevine

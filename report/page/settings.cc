@@ -1,4 +1,4 @@
-// The section that says how to repeat a run, and what it was.
+// The section that says how to repeat a run, and what its settings were.
 #include <string>
 #include <vector>
 
@@ -10,13 +10,14 @@
 namespace grapevine {
 namespace {
 
-// A run directory keeps no more; a real run has no simulated cluster.
+// A run directory keeps no settings of the section CLUSTER, and a real run has no simulated
+// cluster.
 bool IsKept(const ConfigField& field, const Config& config) {
   const Section section = InfoOf(field).section();
   return section != CLUSTER && (section != SIMULATION || IsSimulated(config));
 }
 
-// Under the names of the flags.
+// Returns the settings under the names of their flags.
 Table SettingsOf(const Config& config, bool at_their_defaults) {
   Table table{{"setting", "value"}, {}};
   for (const ConfigField* field : ConfigFields()) {

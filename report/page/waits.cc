@@ -21,7 +21,7 @@ constexpr char kRule[] =
 
 bool IsRank(int64_t rank, Rank nodes) { return rank >= 0 && rank < nodes; }
 
-// Adds a wait of two ranks of `nodes`; anything else counts nothing.
+// Adds a wait between two ranks below `nodes`; anything else counts nothing.
 void Add(const PeerWait& wait, Rank nodes, WaitedSeconds* seconds) {
   if (!IsRank(wait.rank, nodes) || !IsRank(wait.peer, nodes) || !(wait.seconds > 0)) return;
   (*seconds)[{static_cast<Rank>(wait.rank), static_cast<Rank>(wait.peer)}] += wait.seconds;
@@ -39,7 +39,7 @@ Waits WaitsOf(const Statistics& statistics, Rank nodes) {
   return waits;
 }
 
-// Adds what the nodes have in their own lines; returns whose do not say it.
+// Adds the waits in the nodes' own lines; returns the ranks whose lines have no record of waits.
 absl::StatusOr<std::set<int64_t>> AddOwn(const RecordedRun& run, WaitedSeconds* seconds) {
   std::set<int64_t> unknown;
   for (Rank rank = 0; rank < std::min(run.config.nodes(), kMostNodeFiles); ++rank) {
@@ -56,7 +56,8 @@ absl::StatusOr<std::set<int64_t>> AddOwn(const RecordedRun& run, WaitedSeconds* 
   return unknown;
 }
 
-// Of real nodes, without a trace; nothing where neither their lines nor the summary say it.
+// Returns the waits of real nodes without a trace; absent if neither their lines nor the summary
+// have any record of waits.
 absl::StatusOr<std::optional<Waits>> WaitsOfNodes(const RecordedRun& run) {
   Waits waits;
   ASSIGN_OR_RETURN(const std::set<int64_t> unknown, AddOwn(run, &waits.seconds));

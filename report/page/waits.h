@@ -1,6 +1,6 @@
-// Who waited for whom in a run, as its files have it.
+// Which nodes of a run waited for which, according to the run's files.
 //
-// Safe from any thread; the run's files are read.
+// Safe from any thread; reads the run's files.
 #ifndef GRAPEVINE_REPORT_PAGE_WAITS_H_
 #define GRAPEVINE_REPORT_PAGE_WAITS_H_
 
@@ -17,9 +17,10 @@ struct Waits {
   std::string source;  // for the reader: which file says so, and how much of the run it covers
 };
 
-// Of a simulated run from its statistics.json; else from its trace.json; where there is none, from
-// the nodes' own metrics and the summary. kInput, with a sentence about the flag that records it,
-// where none says it; with the file and what is wrong, where one is broken.
+// Reads the waits of a simulated run from its statistics.json; else from the run's trace.json; if
+// that does not exist, from the nodes' own metrics and the summary. kInput, with a sentence about
+// the flag that records waits, if none of them has any; kInput, with the file and what is wrong, if
+// one is broken.
 absl::StatusOr<Waits> ReadWaits(const RecordedRun& run);
 
 }  // namespace grapevine
