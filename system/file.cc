@@ -197,10 +197,7 @@ absl::StatusOr<bool> AtomicFile::CommitAsNew() {
   RETURN_IF_ERROR(Flush());
   if (link(temporary_.c_str(), path_.c_str()) != 0) {
     const int error = errno;
-    if (MeansNoLinks(error)) {
-      RETURN_IF_ERROR(Commit());
-      return true;
-    }
+    if (MeansNoLinks(error)) return RenameAsNew();
     // If a request was sent twice, this is the answer to the second one: the link may exist.
     struct stat info = {};
     const bool linked = fstat(file_.get(), &info) == 0 && info.st_nlink > 1;
@@ -208,6 +205,20 @@ absl::StatusOr<bool> AtomicFile::CommitAsNew() {
     if (!linked) return SystemError(error, "cannot create", path_);
   }
   unlink(temporary_.c_str());
+  file_.Close();
+  RETURN_IF_ERROR(SyncFolderOf(path_));
+  return true;
+}
+
+absl::StatusOr<bool> AtomicFile::RenameAsNew() {
+  const char* const from = temporary_.c_str();
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0) {
+    if (errno == EEXIST) return false;
+    return SystemError(errno,
+                       "without links and exclusive renames (another file system has them): "
+                       "cannot create",
+                       path_);
+  }
   file_.Close();
   RETURN_IF_ERROR(SyncFolderOf(path_));
   return true;

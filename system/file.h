@@ -76,7 +76,8 @@ class AtomicFile {
   absl::Status Commit(const WriteGuard& guard = {});
 
   // Commits like Commit, unless a file exists at `path`; returns false in that case. The file
-  // server itself decides whether a file exists, whatever this machine has cached of the folder.
+  // server itself decides whether a file exists, whatever this machine has cached of the folder. An
+  // error where the file system can neither link files nor rename one to a new name only.
   absl::StatusOr<bool> CommitAsNew();
 
   // Removes `temporary` (PATH.tmp.*) if its writer is gone, and returns whether it removed it. The
@@ -86,6 +87,7 @@ class AtomicFile {
  private:
   AtomicFile(std::string path, std::string temporary, UniqueDescriptor file);
   absl::Status Flush();
+  absl::StatusOr<bool> RenameAsNew();
 
   std::string path_;
   std::string temporary_;

@@ -27,7 +27,7 @@ struct ProgressGoal {
 };
 
 // Returns "round 604/1404  epoch 1.29/3  loss 0.1234  accuracy 97.20 %  consensus 0.0123
-// 5.1k samples/s  12.3 s" in one line: the values that were measured, in this order.
+// 5120 samples/s  12.3 s" in one line: the values that were measured, in this order.
 std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal);
 
 // Returns "[####------]  43 %  round ...  ETA 25.1 s", less than `width` characters: as many whole

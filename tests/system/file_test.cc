@@ -20,8 +20,16 @@ using ::testing::HasSubstr;
 
 // What the disk says of folders in this test; 0 is that all is well.
 int folder_error = 0;
+// What the file system says of links.
+int link_error = 0;
 
 }  // namespace
+
+extern "C" int link(const char* from, const char* to) {
+  if (link_error == 0) return static_cast<int>(syscall(SYS_link, from, to));
+  errno = link_error;
+  return -1;
+}
 
 extern "C" int fsync(int descriptor) {
   struct stat info = {};
@@ -115,6 +123,21 @@ TEST_F(FileTest, ANewFileTakesNoOthersPlace) {
   };
   EXPECT_TRUE(create("first"));
   EXPECT_FALSE(create("second"));
+  EXPECT_EQ(Read(path), "first");
+  EXPECT_EQ(Files(), 1u);
+}
+
+TEST_F(FileTest, ANewFileTakesNoOthersPlaceOnAFileSystemWithoutLinksEither) {
+  link_error = EPERM;
+  const std::string path = folder_ + "/model";
+  const auto create = [&](const char* text) {
+    const auto file = *AtomicFile::Create(path);
+    EXPECT_TRUE(file->Append(text).ok());
+    return *file->CommitAsNew();
+  };
+  EXPECT_TRUE(create("first"));
+  EXPECT_FALSE(create("second"));
+  link_error = 0;
   EXPECT_EQ(Read(path), "first");
   EXPECT_EQ(Files(), 1u);
 }
