@@ -14,7 +14,7 @@ control::Heartbeat HeartbeatOf(const NodeActivity& activity) {
   if (activity.trained) {
     heartbeat.set_state("evaluating and writing its results");
   } else if (!activity.connecting.empty()) {
-    // This ends by itself, with the peer's address and why it cannot be reached.
+    // The attempt ends by itself, with an error that has the peer's address and the obstacle.
     heartbeat.set_state(absl::StrCat("connecting to ", activity.connecting));
   } else {
     heartbeat.set_state(progress.doing);

@@ -1,4 +1,4 @@
-// What a node tells rank 0 about itself (control.proto).
+// The messages in which a node tells rank 0 about itself (control.proto).
 //
 // Pure functions.
 #ifndef GRAPEVINE_NODE_NODE_REPORT_H_
@@ -17,19 +17,20 @@ namespace grapevine {
 struct NodeActivity {
   Progress progress;
   TransportCounters counters;
-  // The peer that it is trying to reach, and the outcome so far; empty: none.
+  // The peer that the node is trying to reach, and the outcome so far; empty if there is none.
   std::string connecting;
   int64_t evaluated_batches = 0;
-  bool trained = false;  // only its own model's evaluation and its files remain
+  // Whether the node has trained: only the evaluation of its own model and its files remain.
+  bool trained = false;
 };
 
-// What the node is doing, for a heartbeat.
+// Returns the heartbeat that says what the node is doing.
 control::Heartbeat HeartbeatOf(const NodeActivity& activity);
 
-// Where it stands in its share of a budget.
+// Returns the report of where a node stands in its share of a budget of gradients.
 control::Steps StepsOf(const StepsReport& steps);
 
-// Why the node cannot go on, and which rank is at fault.
+// Returns the report of why the node cannot go on, with `culprit` as the rank at fault.
 control::Failure FailureBy(Rank culprit, const absl::Status& why);
 
 }  // namespace grapevine

@@ -26,19 +26,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long each rank lets the ones before it be first to take a role.
+// The time by which each rank lets the rank before it be first to take a role.
 constexpr std::chrono::milliseconds kPrecedence{20};
 constexpr std::chrono::milliseconds kMostDelay{1000};
-// How long who comes into a run tries one holder of the role before it asks who has it now.
+// The time for which a node that comes into a run tries one holder of the role before it asks again
+// which node has the role.
 constexpr std::chrono::seconds kHolderTried{2};
 
-// Tells two processes with the same rank apart; not part of any result.
+// Returns a number that tells two processes of one rank apart; it is not part of any result.
 uint64_t ProcessNonce() {
   std::random_device device;
   return (uint64_t{device()} << 32 | device()) ^ static_cast<uint64_t>(getpid());
 }
 
-// Where to dial each node of the roster; it comes from the network.
+// Returns the address at which to dial each node of the roster, which comes from the network.
 absl::StatusOr<std::vector<std::string>> Dialled(const control::Roster& roster,
                                                  const HostAddress& coordinator) {
   std::vector<std::string> addresses;
@@ -53,7 +54,7 @@ absl::StatusOr<std::vector<std::string>> Dialled(const control::Roster& roster,
   return addresses;
 }
 
-// By what rank 0 is known where it is looked for.
+// Returns the health services by which the others recognize rank 0.
 std::vector<std::string> KnownAs(const NodeSessionOptions& options) {
   if (!Begins(options)) return {};
   return {kCoordinatorService, ServiceOfRun(options.run_id)};
@@ -75,7 +76,7 @@ NodeSession::~NodeSession() { TearDown(); }
 absl::Status NodeSession::Run(std::function<absl::Status(float* replica)> initialize) {
   RETURN_IF_ERROR(Listen());
   if (absl::Status status = Join(); !status.ok()) {
-    if (coordinator_) coordinator_->End(status);  // the others wait for it
+    if (coordinator_) coordinator_->End(status);  // the others wait for this node
     TearDown();
     return status;
   }
@@ -219,7 +220,7 @@ absl::StatusOr<FoundCoordinator> NodeSession::FindCoordinator() {
   }
   if (options_.discovery == nullptr) return FoundCoordinator{options_.coordinator, ""};
   if (begins()) {
-    // For nodes of its own machine, and of that alone.
+    // The address is for nodes of this machine alone.
     HostAddress own = server_->address();
     if (IsEverywhere(own.host)) own.host = "127.0.0.1";
     return FoundCoordinator{std::move(own), ""};
@@ -254,7 +255,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
     arguments.SetSslTargetNameOverride(coordinator_at_.certified_name);
   }
   RequireRank(options_.credentials.names(), holder_, &arguments);
-  // Its connection is its own, as one that broke is not to be used again.
+  // A channel of its own: a connection that broke must not be used again.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return DirectChannel(FormatHostAddress(coordinator_at_.address), channel, arguments);
 }
@@ -315,7 +316,7 @@ absl::StatusOr<control::Roster> NodeSession::JoinWhereTheRoleIs() {
         may_move ? std::min(rendezvous_deadline_, Clock::now() + kHolderTried)
                  : rendezvous_deadline_;
     absl::StatusOr<control::Roster> roster = AskToJoin(found, deadline);
-    // What is refused is so at once; an attempt that would begin after its deadline is not made.
+    // A refusal comes at once; an attempt that would begin after its deadline is not made.
     const bool unanswered = absl::IsUnavailable(roster.status()) && Ended().ok() &&
                             Clock::now() + kHolderTried / 2 > deadline;
     if (!unanswered || deadline == rendezvous_deadline_) return roster;
@@ -379,7 +380,7 @@ void NodeSession::Expect(const control::View& view) {
   for (const control::Newcomer& newcomer : view.newcomers()) {
     MutexLock lock(place_mutex_);
     const absl::StatusOr<HostAddress> told = ParseHostAddress(newcomer.address());
-    if (!told.ok()) continue;  // it has been looked at: CheckDirective
+    if (!told.ok()) continue;  // CheckDirective has checked the address
     std::string& address = addresses_[newcomer.rank()];
     address = FormatHostAddress(DialledAddress(*told, coordinator_at_.address));
     transport_->Expect(newcomer.rank(), newcomer.process(), address);
@@ -465,7 +466,7 @@ std::optional<NodeSession::LostCoordinator> NodeSession::AwaitLoss() {
 
 void NodeSession::SeekCoordinator(const LostCoordinator& coordinator) {
   const absl::Status& lost = coordinator.why;
-  // Who comes first is not to be asked by all at once.
+  // The delay keeps all candidates from asking for the role at once; lower ranks come first.
   const auto delay = std::min<std::chrono::milliseconds>(options_.rank * kPrecedence, kMostDelay);
   const absl::StatusOr<MovingRole::Settled> settled =
       role()->Settle({.run_id = run_id_,
@@ -479,7 +480,7 @@ void NodeSession::SeekCoordinator(const LostCoordinator& coordinator) {
                        return leaving_ ? absl::CancelledError("this node leaves")
                                        : end_.value_or(absl::OkStatus());
                      });
-  if (!Ended().ok()) return;  // for itself
+  if (!Ended().ok()) return;  // the run has ended for this node otherwise
   if (!settled.ok()) {
     absl::Status why(lost.code(), absl::StrCat(std::string(lost.message()), "; ",
                                                std::string(settled.status().message())));
@@ -561,17 +562,18 @@ absl::Status NodeSession::Tell(control::Report last) {
 }
 
 // The end is announced once the results are written: a node that reports success belongs to a run
-// that has them.
+// that has its results.
 absl::Status NodeSession::Conclude() {
   RETURN_IF_ERROR(callbacks_.on_all_done());
   RETURN_IF_ERROR(AwaitTenure());
-  if (absl::Status ended = Ended(); !ended.ok()) return ended;  // meanwhile
+  if (absl::Status ended = Ended(); !ended.ok()) return ended;  // ended meanwhile
   coordinator_->Finish();
   return absl::OkStatus();
 }
 
 absl::Status NodeSession::AwaitTenure() {
-  constexpr std::chrono::milliseconds kSlice{250};  // between two looks whether the run has ended
+  // The time between two checks whether the run has ended.
+  constexpr std::chrono::milliseconds kSlice{250};
   if (lease() == nullptr) return absl::OkStatus();
   const Clock::time_point deadline = Clock::now() + options_.rendezvous_timeout;
   absl::Status held = lease()->Check();
@@ -582,7 +584,7 @@ absl::Status NodeSession::AwaitTenure() {
 }
 
 // The silence or death of the coordinator's node ends this wait through on_abort, unless the role
-// moves: it may come to this one meanwhile.
+// moves: it may come to this node meanwhile.
 absl::Status NodeSession::AwaitEnd() {
   {
     MutexLock lock(mutex_);
@@ -664,7 +666,7 @@ void NodeSession::ReportPromise(uint32_t ballot, Round round) {
   TellAtOnce(std::move(report)).IgnoreError();
 }
 
-// Whoever waits for the report would wait forever. If the run is over, nobody does.
+// A node that waits for the report would wait forever. Once the run is over, none waits.
 absl::Status NodeSession::TellAtOnce(control::Report report) {
   const absl::Status told = TellIfItRuns(std::move(report));
   if (absl::IsResourceExhausted(told)) Interrupt(WithFailure(told, Failure::kPeerLost));
@@ -697,7 +699,7 @@ void NodeSession::TearDown() {
   StopSeeking();
   if (lease() != nullptr) lease()->OnSuperseded({});
   if (coordinator_ && control_ && role() != nullptr && lease()->Check().ok()) {
-    // Who is away now may come too late to hear it from this node.
+    // A node that is away may come too late to hear of the end from this node.
     if (const auto ended = coordinator_->Ended()) role()->EndRun(RunId(), *ended);
   }
   if (options_.discovery && coordinator_) options_.discovery->Withdraw();
@@ -721,7 +723,8 @@ void NodeSession::TearDown() {
 
 namespace {
 
-// Whether the others find this rank 0, which has no time to wait until another one is forgotten.
+// Announces this rank 0 where it is looked for, and returns whether the others can find it. There
+// is no time to wait until the announcement of another rank 0 is forgotten.
 bool IsFound(const NodeSessionOptions& options, const HostAddress& listening) {
   if (options.discovery == nullptr) return true;
   constexpr std::chrono::seconds kPatience{3};
@@ -736,7 +739,7 @@ bool IsFound(const NodeSessionOptions& options, const HostAddress& listening) {
 
 void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& why) {
   if (options.size < 2) return;
-  std::optional<SignalsAreForOthers> starting(std::in_place);  // what has threads
+  std::optional<SignalsAreForOthers> starting(std::in_place);  // while threads are started
   CoordinatorOptions coordinator;
   coordinator.own.set_world_size(options.size);
   GrpcCoordinatorService service(std::move(coordinator),
@@ -757,7 +760,7 @@ void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& wh
     return;
   }
   if (!IsFound(options, (*server)->address())) return;
-  // Whoever waits here may be told to end.
+  // From here on, signals may end this process.
   starting.reset();
   (void)service.AwaitDeparture();  // no server is left to refuse nodes that come later
   if (options.discovery) options.discovery->Withdraw();

@@ -14,20 +14,22 @@ namespace grapevine {
 namespace {
 
 constexpr double kWanted = 20;
-// Of the time that gradients take. A gradient is a pass forward and two backward, an evaluation one
-// forward.
+// The share of the gradients' time that evaluations may take. A gradient takes a pass forward and
+// two backward, an evaluation one forward.
 constexpr double kShare = 0.05;
 constexpr double kPassesOfGradient = 3;
-// Accuracies of fewer say nothing.
+// The fewest samples of an evaluation: accuracies of fewer say nothing.
 constexpr double kLeastSamples = 200;
-// At the least: each moves all replicas to where they are averaged.
+// The fewest rounds between two evaluations: each evaluation moves all replicas to where they are
+// averaged.
 constexpr double kRoundsBetween = 2;
 
 bool DecidesAboutTheRun(const Config& config) {
   return config.has_target_accuracy() || absl::StartsWith(config.batch_schedule(), "plateau");
 }
 
-// As many as are wanted, as far as there are rounds for them; at the end of every epoch, too.
+// Returns the interval, in epochs, that gives the wanted number of evaluations, as far as the run
+// has rounds for them. The end of every epoch is among the evaluations.
 double Every(double epochs, double rounds) {
   const double most = rounds / kRoundsBetween;
   if (epochs < 1) return epochs / std::max(1.0, std::floor(std::min(kWanted, most)));

@@ -29,14 +29,14 @@
 namespace grapevine {
 namespace {
 
-// An objective whose node takes over its part of the data of those who are lost, as soon as it
-// comes to a round of a view without them (RunCourse::GoOn).
+// An objective whose node takes over its part of the data of lost nodes, as soon as it comes to a
+// round of a view without them (RunCourse::GoOn).
 //
-// Thread-compatible, as the objective inside.
+// Thread-compatible, like the objective inside.
 class DealtObjective final : public ForwardingObjective {
  public:
-  // The course outlives this.
-  // `rounds`: whether all come to a view's first round; else each begins the view where it is.
+  // `course` must outlive the objective. `rounds` says whether all nodes come to the first round of
+  // a view; otherwise each node begins the view in the round where it is.
   DealtObjective(Member member, std::unique_ptr<Objective> objective, const RunCourse* course,
                  bool rounds)
       : ForwardingObjective(std::move(objective)),
@@ -63,10 +63,10 @@ class DealtObjective final : public ForwardingObjective {
 absl::StatusOr<double> DealtObjective::GradientInParts(const float* replica, int64_t round,
                                                        float* gradient,
                                                        const FinalFrom& final_from) {
-  // Not those of later rounds: another node of this process may be ahead.
+  // Views of later rounds must wait: another node of this process may be ahead.
   for (std::optional<View> view = course_->ViewAfter(dealt_);
        view && (!rounds_ || view->from <= round); view = course_->ViewAfter(dealt_)) {
-    // One that comes back has missed some.
+    // A node that comes back has missed some views.
     if (view->RankOf(member_)) DealAgain(rounds_ ? view->from : round, view->members);
     dealt_ = view->epoch;
   }
@@ -84,7 +84,8 @@ Rank LargestInDegree(const Topology& topology, Rank rank) {
   return largest;
 }
 
-// On which nodes exchange messages, of a graph that repeats, smaller rank first; sorted.
+// Returns the pairs of nodes that exchange messages, smaller rank first; sorted. The graph must
+// repeat.
 std::vector<std::pair<Rank, Rank>> EdgesOf(const Topology& topology) {
   std::vector<std::pair<Rank, Rank>> edges;
   std::vector<Rank> neighbours;
@@ -99,7 +100,7 @@ std::vector<std::pair<Rank, Rank>> EdgesOf(const Topology& topology) {
   return edges;
 }
 
-// Another's, which outlives this.
+// Compute times that another object owns, which must outlive this one.
 class BorrowedTimes final : public ComputeTime {
  public:
   explicit BorrowedTimes(const ComputeTime* owned) : owned_(owned) {}
@@ -187,7 +188,7 @@ absl::Status Experiment::BuildRoles() {
 absl::Status Experiment::BuildGraph() {
   absl::StatusOr<std::shared_ptr<const Topology>> topology =
       MakeTopology(config_.topology(), config_.nodes(), config_.seed());
-  // A graph and weights that nobody uses are refused to nobody.
+  // A graph and weights that no node uses are not refused.
   if (!topology.ok() && AnyGraphWillDo(config_)) {
     topology = MakeTopology(Config().topology(), config_.nodes(), config_.seed());
   }
@@ -218,7 +219,7 @@ absl::Status Experiment::BuildFaults() {
   ChaosExtent extent{
       .nodes = config_.nodes(), .workers = workers_, .rounds = plan_.rounds, .edges = {}};
   extent.resilient = shrinks();
-  // The others' messages take ways of their own.
+  // The messages of other algorithms do not follow the edges of the graph.
   if (!IsCentralized(config_.algorithm()) && workers_ == config_.nodes()) {
     extent.edges = EdgesOf(mixing_->topology());
   }
@@ -323,7 +324,7 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeResilientAlgorithm(
     of_view.rank = position;
     ASSIGN_OR_RETURN(const LivingMixing living, views->Of(view));
     of_view.mixing = living.mixing;
-    // Those of a checkpoint's view may be those of the first.
+    // The view of a checkpoint may have the same members as the first view.
     if (view.size() < config_.nodes() || view.checkpoint == 0) course->GoOn(TrainersOf(view));
     return grapevine::MakeAlgorithm(config_.algorithm(), std::move(of_view));
   };

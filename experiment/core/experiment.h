@@ -37,16 +37,17 @@ namespace grapevine {
 // Immutable once built; safe from any thread. The objects that it makes are independent.
 class Experiment {
  public:
-  // Loads the data set; with a `cache`, several experiments share it. `config` is valid
-  // (run/config/config_resolve.h). Errors are kUsage and name the flag with its value, or kInput
-  // and name the file.
+  // Builds the experiment of `config`, which must be valid (run/config/config_resolve.h), and loads
+  // its data set; several experiments can share a data set through `cache`. Errors are kUsage and
+  // name the flag with its value, or kInput and name the file.
   static absl::StatusOr<std::unique_ptr<Experiment>> Build(const Config& config,
                                                            DatasetCache* cache = nullptr);
-  // The same for a problem that no spec names: the model of `config` is not read, its data neither.
+  // Builds an experiment for a problem that no spec names; see Build. The model and the data of
+  // `config` are not read.
   static absl::StatusOr<std::unique_ptr<Experiment>> BuildFor(std::unique_ptr<Problem> problem,
                                                               const Config& config);
-  // The same on a graph that no spec names: it has the nodes of `config`, whose topology and mixing
-  // are not read.
+  // Builds an experiment on a graph that no spec names; see Build. `mixing` must have the nodes of
+  // `config`, whose topology and mixing are not read.
   static absl::StatusOr<std::unique_ptr<Experiment>> BuildOn(std::shared_ptr<const Mixing> mixing,
                                                              const Config& config);
 
@@ -55,81 +56,85 @@ class Experiment {
   const Optimizer& optimizer() const { return *optimizer_; }
   const Problem& problem() const { return *problem_; }
   const ReplicaLayout& layout() const { return problem_->layout(); }
-  // Canonical spec: "dpsgd:order=awc".
+  // The canonical spec of the algorithm: "dpsgd:order=awc".
   const std::string& algorithm_name() const { return config_.algorithm(); }
 
-  // The ranks from 0 on that compute gradients and hold a model; the ranks after them are
-  // parameter servers (algorithm/algorithm.h).
+  // The number of workers. The ranks below it compute gradients and hold a model; the ranks from it
+  // on are parameter servers (algorithm/algorithm.h).
   Rank workers() const { return workers_; }
-  // Whether the run goes on with more or fewer nodes than it was planned for, all of which compute.
+  // Whether the run has more or fewer nodes than it was planned for, and all of them compute
+  // gradients.
   bool changed() const {
     return workers_ == config_.nodes() && PlannedNodes(config_) != config_.nodes();
   }
-  // What is known of a run before it begins; and a run's own, which the experiment outlives.
+  // The plan of a run: what is known of it before it begins.
   const RunPlan& plan() const { return plan_; }
+  // Makes the course of one run, which the experiment must outlive.
   std::unique_ptr<RunCourse> NewCourse() const;
-  // The rounds of a run: where its batch grows at plateaus, so many at most.
+  // The number of rounds of a run; the most that it can have if its batch grows at plateaus.
   Round rounds() const { return plan_.rounds; }
-  // Whether all nodes do these rounds together. Otherwise the workers share a budget of as many
-  // gradients, rounds are nominal, and a fast node does more.
+  // Whether all nodes go through these rounds together. Otherwise the workers share a budget of as
+  // many gradients, rounds are nominal, and a fast node does more.
   bool has_rounds() const { return has_rounds_; }
-  // Of round 0: the samples of all workers together; and the most that it can become.
+  // The global batch of round 0, which is the samples of all workers together, and the largest that
+  // it can become.
   int64_t global_batch() const { return FirstGlobalBatch(config_, workers_); }
   int64_t LargestGlobalBatch() const { return plan_.batches.LargestGrowth() * global_batch(); }
-  // How --scale-lr fits the rate to that batch, if it does; and the rate that follows.
+  // How --scale-lr fits the learning rate to that batch, if it does, and the resulting rate.
   const std::optional<RateScaling>& rate_scaling() const { return rate_scaling_; }
   double learning_rate() const {
     return config_.lr() * (rate_scaling_ ? rate_scaling_->factor : 1);
   }
-  // Of a neighbour's message (algorithm/receiving.h).
+  // The largest norm that a neighbour's message may have (algorithm/receiving.h).
   double max_norm() const { return config_.has_max_norm() ? config_.max_norm() : kAnyNorm; }
-  // Which model is evaluated.
   EvaluatedModel evaluated() const { return evaluated_; }
-  // Of a run with this course, before its first evaluation.
+  // Makes the horizon of a run with this course, before its first evaluation.
   RunHorizon HorizonOf(RunCourse* course, bool settles_last = false) const;
 
-  // Whether gradients take the time of --compute, rather than their own.
+  // Whether gradients take the time of --compute instead of their own.
   bool has_compute() const { return compute_ != nullptr; }
   const Stragglers& stragglers() const { return stragglers_; }
-  // What goes wrong on purpose (--chaos); random faults are drawn.
+  // The faults that are injected on purpose (--chaos); random faults are already drawn.
   const FaultSchedule& faults() const { return faults_; }
 
-  // What a run has, of a course that outlives it, as the experiment does:
-  // How long gradients take, stragglers included; null if they take their own time.
+  // The parts of one run, which the course and the experiment must outlive:
+  // Returns how long gradients take, stragglers included; null if they take their own time.
   std::unique_ptr<const ComputeTime> MakeCompute(const RunCourse* course) const;
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank,
                                                            const RunCourse* course) const;
-  // One that goes over to other views, and says so to the course; `views` are the run's (NewViews),
-  // and outlive it.
+  // Makes an algorithm that goes over to other views, and tells the course of them. `views` must be
+  // the run's (NewViews) and outlive the algorithm.
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeResilientAlgorithm(Rank rank, RunCourse* course,
                                                                     ViewMixing* views) const;
-  // Whether nodes go on without those that are lost (--on-failure=shrink), and the graph and
-  // weights of those who do, one of each run.
+  // Whether nodes go on without those that are lost (--on-failure=shrink).
   bool shrinks() const { return GoesOnWithoutTheLost(config_); }
-  // Whether there may be other views than the first: then, and for checkpoints of nodes that go
-  // through no rounds together.
+  // Whether a run may have other views than the first: if nodes go on without lost ones, and for
+  // checkpoints of nodes that do not go through rounds together.
   bool changes_views() const { return shrinks() || renews_views(); }
   bool renews_views() const { return config_.has_checkpoint_every() && !has_rounds(); }
+  // Makes the graph and the weights of the nodes that go on, for the views of one run.
   std::unique_ptr<ViewMixing> NewViews() const;
-  // Whether another node may take over rank 0's role then: not where how the batch grows depends on
-  // all evaluations, nodes share a budget, or some are servers.
+  // Whether another node may take over rank 0's role when rank 0 is lost. It may not if the growth
+  // of the batch depends on all evaluations, if nodes share a budget, or if some nodes are servers.
   bool role_moves() const;
-  // What the workers from `first` to `last` - 1 minimize, for one thread (Problem::MakeObjectives):
-  // over all passes of a round; with --clip-norm, clipped; with --norms, measured in the rounds
-  // that end in an evaluation; with --on-failure=shrink, over the data of the lost as well.
+  // Makes what the workers from `first` to `last` - 1 minimize, for one thread
+  // (Problem::MakeObjectives). Gradients are over all passes of a round; with --clip-norm, clipped;
+  // with --norms, measured in the rounds that end in an evaluation; with --on-failure=shrink, over
+  // the data of lost nodes as well.
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
       Rank first, Rank last, const ComputeContext& context, const RunCourse* course) const;
-  // The starting replica, of layout().size elements: --init-from, or drawn.
+  // Writes the starting replica, of layout().size elements: the weights of --init-from, or drawn
+  // ones.
   absl::Status Initialize(float* replica) const;
-  // AlgorithmOptions::window of a node's algorithm.
+  // Returns AlgorithmOptions::window for the algorithm of this node.
   int WindowFor(Rank rank) const;
-  // The most bytes that the vectors of a node have, with a window of 1.
+  // Returns the most bytes that the vectors of a node take, with a window of 1.
   absl::StatusOr<int64_t> VectorBytes() const;
 
  private:
   explicit Experiment(Config config) : config_(std::move(config)) {}
 
-  // After the roles, the graph and the problem.
+  // Builds what depends on the roles, the graph and the problem, which must be built before.
   absl::Status BuildRest();
   absl::Status BuildRoles();
   absl::Status BuildGraph();
@@ -138,7 +143,7 @@ class Experiment {
   absl::Status BuildFaults();
   absl::Status CheckNoiseScale() const;
   absl::Status BuildSchedule();
-  // Those of its members who compute gradients.
+  // Returns the view with only those of its members that compute gradients.
   View TrainersOf(View view) const;
   AlgorithmOptions OptionsFor(Rank rank, const RunCourse* course) const;
   RunLength length() const {
@@ -154,7 +159,7 @@ class Experiment {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Problem> problem_;
   Stragglers stragglers_;
-  std::unique_ptr<const ComputeTime> compute_;  // of one pass, without stragglers
+  std::unique_ptr<const ComputeTime> compute_;  // time of one pass, without stragglers
   Schedule schedule_;
   std::optional<RateScaling> rate_scaling_;
   RunPlan plan_;

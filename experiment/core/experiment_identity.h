@@ -1,6 +1,7 @@
-// Which experiment it is: what the nodes of one run must agree on, as texts that they compare when
-// they join, and what a recording says of it, from which it can be built again. Settings are
-// compared as they are, files by their contents, since each machine may keep them where it likes.
+// The identity of an experiment: what the nodes of one run must agree on, as texts that they
+// compare when they join, and what a recording says of the experiment, from which it can be built
+// again. Settings are compared as they are, files by their contents, since each machine may keep
+// them where it likes.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_IDENTITY_H_
@@ -22,23 +23,25 @@ struct IdentityItem {
   std::string value;  // printable
 };
 
-// One item for each setting of run/config/config.proto's section EXPERIMENT, in its order, and
-// the layout of the replica. Errors are those of reading --init-from.
+// Returns one item for each setting of run/config/config.proto's section EXPERIMENT, in its order,
+// and one for the layout of the replica. Errors are those of reading --init-from.
 absl::StatusOr<std::vector<IdentityItem>> IdentityOf(const Experiment& experiment);
 
-// The graph's canonical name, or its contents if it is from a file.
+// Returns the graph's canonical name, or a checksum of its contents if it is from a file.
 std::string GraphIdentity(const Experiment& experiment);
 
-// What a recording says of the experiment: for that of `rank` by this program on this machine.
+// Returns the header of the recording of `rank`, made by this program on this machine.
 RecordingHeader HeaderOf(const Experiment& experiment, Rank rank,
                          std::span<const IdentityItem> identity);
 
-// The experiment of a node's recording, which may be hostile. `file` is where the recording is.
-// Errors are kInput or kUsage and name it; also where data, a graph or weights have changed since.
+// Builds the experiment of a node's recording. The header may be hostile. `file` is the path of the
+// recording. Errors are kInput or kUsage and name `file`. It is an error if data, a graph or
+// weights have changed since the recording.
 absl::StatusOr<std::unique_ptr<Experiment>> RecordedExperiment(const std::string& file,
                                                                const RecordingHeader& header);
 
-// How this program and machine differ from those that recorded: "", or what may be why bits do.
+// Returns how this program and machine differ from those that recorded, which may be why bits
+// differ; empty if they do not.
 std::string DifferentMachine(const RecordingHeader& header);
 
 }  // namespace grapevine

@@ -28,9 +28,9 @@
 namespace grapevine {
 namespace {
 
-// How many processes of a run share this machine, as this process's launcher says in its
-// environment (LOCAL_WORLD_SIZE, as torchrun and `train` do, or Open MPI's variable); 1 if it
-// does not. Slurm gives each process its own processors instead.
+// Returns how many processes of a run share this machine, as this process's launcher says in its
+// environment (LOCAL_WORLD_SIZE, as torchrun and `train` do, or Open MPI's variable); 1 if it does
+// not. Slurm gives each process its own processors instead.
 int LocalProcesses() {
   for (const char* variable : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}) {
     const char* const text = std::getenv(variable);
@@ -40,7 +40,7 @@ int LocalProcesses() {
   return 1;
 }
 
-// No node sees a sample twice in one batch.
+// Checks that no node sees a sample twice in one batch.
 absl::Status CheckBatch(const Config& config, const RunPlan& plan, const Shards& shards,
                         size_t samples) {
   const auto smallest = std::ranges::min_element(shards, {}, &std::vector<int32_t>::size);
@@ -58,7 +58,7 @@ absl::Status CheckBatch(const Config& config, const RunPlan& plan, const Shards&
                                  " samples; lower it, or take fewer nodes or another --split"));
 }
 
-// --augment-until, in passes.
+// Returns --augment-until in passes; without the flag, the largest number.
 absl::StatusOr<int64_t> AugmentedPasses(const Config& config, const RunPlan& plan,
                                         const TrainTest& data) {
   if (!config.has_augment_until()) return std::numeric_limits<int64_t>::max();
@@ -73,6 +73,7 @@ absl::StatusOr<int64_t> AugmentedPasses(const Config& config, const RunPlan& pla
   return std::llround(*rounds) * plan.passes;
 }
 
+// Extends an error about a data set by the folder that a relative path in `data` refers to:
 // "mnist:data" is another folder for a run that goes on from elsewhere.
 absl::Status SayingRelativeToWhat(const std::string& data, const absl::Status& status) {
   const size_t colon = data.find(':');
@@ -109,7 +110,7 @@ absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config
   return problem;
 }
 
-// What --model may name: networks, then problems without data.
+// Returns what --model may name: networks, then problems without data.
 std::vector<Listing> KnownModels() {
   std::vector<Listing> models = Networks().Listings();
   for (Listing& problem : Problems().Listings()) models.push_back(std::move(problem));

@@ -21,7 +21,7 @@ namespace grapevine {
 // long as the cache.
 class DatasetCache {
  public:
-  // Callers wait while another one loads.
+  // Returns the data set that `spec` names. Callers wait while another caller loads.
   absl::StatusOr<TrainTest> Get(const std::string& spec) {
     MutexLock lock(mutex_);
     const auto known = loaded_.find(spec);
@@ -36,8 +36,8 @@ class DatasetCache {
   std::map<std::string, TrainTest> loaded_ ABSL_GUARDED_BY(mutex_);
 };
 
-// For `workers` nodes. Loads the data set, through `cache` unless that is null. Errors are kUsage
-// and name the flag with its value, or kInput and name the file.
+// Makes the problem for `workers` nodes. Loads the data set, through `cache` unless that is null.
+// Errors are kUsage and name the flag with its value, or kInput and name the file.
 absl::StatusOr<std::unique_ptr<Problem>> MakeProblem(const Config& config, Rank workers,
                                                      DatasetCache* cache);
 

@@ -29,7 +29,7 @@ std::optional<TargetAccuracy> TargetOf(const Config& config, const std::optional
   return target;
 }
 
-// The stages that the run came to.
+// Returns the stages of the batch that the run came to; absent if the batch did not grow.
 std::optional<BatchGrowth> GrowthIn(const Experiment& experiment, const RunPlan& plan,
                                     Round rounds) {
   BatchGrowth growth;
@@ -49,7 +49,8 @@ std::vector<int64_t> Without(const std::vector<Member>& members,
   return left;
 }
 
-// The views of a run that all began, and what no view followed: who was lost in its last rounds.
+// Returns the membership changes of a run, all of whose views began. The nodes that were lost in
+// its last rounds, which no view followed, are the last change.
 std::vector<MembershipChange> ChangesIn(std::vector<View> views, Rank workers,
                                         const std::set<Rank>& lost, Round rounds) {
   View end{.from = rounds};
@@ -119,7 +120,7 @@ Summary SummaryOf(const Experiment& experiment, const RunCourse& course, const s
                   const RunMetrics& latest, const std::optional<RunMetrics>& met) {
   const Config& config = experiment.config();
   const RunPlan plan = course.plan();
-  const RunMetrics& kept = met ? *met : latest;  // of the model in the run's folder
+  const RunMetrics& kept = met ? *met : latest;  // metrics of the model in the run's folder
   Summary summary{.nodes = config.nodes(),
                   .workers = experiment.workers(),
                   .topology = experiment.mixing().topology().name(),
@@ -165,7 +166,7 @@ double InSeconds(nanoseconds time) {
   return SecondsOfNanoseconds(static_cast<double>(time.count()));
 }
 
-// Without the empty ones at the end.
+// Returns the counts of the buckets, without the empty ones at the end.
 std::vector<int64_t> Counts(const Staleness& staleness) {
   std::vector<int64_t> counts(staleness.buckets().begin(), staleness.buckets().end());
   while (!counts.empty() && counts.back() == 0) counts.pop_back();

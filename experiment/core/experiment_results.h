@@ -1,7 +1,8 @@
-// The results of an experiment, by real or by simulated nodes: how good its models are, where
-// they are kept, what each node did in all, and the summary of its measurements.
+// The results of an experiment, by real or by simulated nodes: how good its models are, where they
+// are kept, what each node did in all, and the summary of its measurements.
 //
-// Functions are safe from any thread, on different models; a ledger belongs to one.
+// Thread-safety: functions are safe from any thread, on different models; a ledger belongs to one
+// thread.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_RESULTS_H_
 #define GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_RESULTS_H_
 
@@ -26,36 +27,37 @@
 
 namespace grapevine {
 
-// On so many test samples; 0: on all, with averaged batch-norm statistics and, if the model has
-// any, also with recalibrated ones, which are in `average` for that time.
+// Evaluates an averaged model on `samples` test samples, or on all of them if `samples` is 0. On
+// all samples, the model is evaluated with averaged batch-norm statistics and, if it has any, also
+// with recalibrated ones, which are in `average` for that time.
 absl::StatusOr<EvaluationRecord> EvaluateAverage(const AveragedModel& average, int64_t samples,
                                                  Evaluator& evaluator);
 
-// `run`/model.safetensors.
+// Writes `run`/model.safetensors.
 absl::Status WriteAveragedModel(const Experiment& experiment, const AveragedModel& average,
                                 const std::string& run, const WriteGuard& guard = {});
-// `folder`/model.safetensors, of one node.
+// Writes `folder`/model.safetensors, the model of one node.
 absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const SharedVector& model,
                             const std::string& folder);
 
-// Everything except the clock (wall or simulated time) and the nodes' own accuracies, of a run that
-// took this course, at whose end these were lost. `latest` has the last values, `met` the first
-// that met --target-accuracy, if any did.
+// Returns the summary of a run that took this course, without the clock (wall or simulated time)
+// and the nodes' own accuracies. `lost` has the nodes that are lost at the end of the run, `latest`
+// the last values, and `met` the first values that met --target-accuracy, if any did.
 Summary SummaryOf(const Experiment& experiment, const RunCourse& course, const std::set<Rank>& lost,
                   const RunMetrics& latest, const std::optional<RunMetrics>& met);
 
-// What one node has done in all, in a run whose nodes share a budget of gradients
-// (algorithm/async_gradients.h) and so differ in it: how many gradients it computed, how long none
-// was being computed. Real and simulated nodes keep it; how stale the gradients were that the node
-// applied, their drivers know.
+// The totals of one node in a run whose nodes share a budget of gradients
+// (algorithm/async_gradients.h) and so differ in their work: how many gradients the node computed,
+// and how long it computed none. Real and simulated nodes keep a ledger each; their drivers know
+// how stale the gradients were that the node applied.
 //
 // Thread-compatible.
 class NodeLedger {
  public:
-  // What the node did until `time` after the start of the run, since the last call. `work` then
-  // has all of that time, also what lies between boundaries and cuts.
+  // Adds `work`, what the node did since the last call, until `time` after the start of the run.
+  // Sets the time of `work` to all of that time, including what lies between boundaries and cuts.
   void Add(std::chrono::nanoseconds time, NodeWork* work);
-  // Adds the totals to the node's line about that work.
+  // Adds the totals to `line`, the node's line about `work`.
   void Describe(const NodeWork& work, const Staleness& staleness, NodeMetrics* line) const;
 
   NodeTotals totals(const Staleness& staleness) const;

@@ -11,14 +11,14 @@
 namespace grapevine {
 namespace {
 
-// What keeps something of all nodes, if anything does.
+// Returns the flag by which the run keeps something of all nodes; empty without such a flag.
 std::string KeepsAllNodes(const Config& config) {
   if (config.has_checkpoint_every()) return "--checkpoint-every";
   if (config.has_resume()) return "--resume";
   return config.has_record() ? "--record" : "";
 }
 
-// What asks to go on, where --on-failure does not say it.
+// Returns the setting that asks to go on where --on-failure does not say so; empty if none does.
 std::string AsksToGoOn(const Config& config) {
   if (config.has_min_nodes()) return absl::StrCat("--min-nodes=", config.min_nodes());
   const bool restarts = config.max_restarts() > 0 && !config.has_checkpoint_every();
@@ -26,7 +26,7 @@ std::string AsksToGoOn(const Config& config) {
   return config.join() ? "--join" : "";
 }
 
-// What asks for newcomers, if anything does.
+// Returns the setting that asks for newcomers; empty if none does.
 std::string WantsNewcomers(const Config& config, const FaultSchedule& faults) {
   if (WaitsForOthers(config)) return "--on-failure=wait";
   if (config.join()) return "--join";
@@ -61,7 +61,7 @@ std::optional<Rank> LeastNodes(const Config& config) {
 bool GoesOnWithoutTheLost(const Config& config) {
   if (config.on_failure() != "auto") return config.on_failure() != "end";
   if (!KeepsAllNodes(config).empty()) return false;
-  // Where no round means all nodes, one is as good as another.
+  // Unless rounds average over all nodes, one node is as good as another.
   const std::string& algorithm = config.algorithm();
   const bool means_all = IsCentralized(algorithm) && HasRounds(algorithm);
   return (IsResilient(algorithm) && !means_all) || !AsksToGoOn(config).empty();

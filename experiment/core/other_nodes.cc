@@ -20,7 +20,8 @@ Rank Servers(const Experiment& experiment) {
   return experiment.config().nodes() - experiment.workers();
 }
 
-// The ranks of the checkpoint's parts that are workers'. Servers are the last, and never lost.
+// Returns the ranks of the workers' parts in the checkpoint. Servers have the last ranks, and are
+// never lost.
 std::vector<Rank> WorkersIn(const CheckpointManifest& manifest, const Experiment& experiment) {
   std::vector<Rank> ranks = MembersOf(manifest);
   const auto servers = static_cast<size_t>(Servers(experiment));
@@ -28,7 +29,7 @@ std::vector<Rank> WorkersIn(const CheckpointManifest& manifest, const Experiment
   return ranks;
 }
 
-// The others.
+// Returns the ranks of the servers' parts in the checkpoint.
 std::vector<Rank> ServersIn(const CheckpointManifest& manifest, const Experiment& experiment) {
   const std::vector<Rank> ranks = MembersOf(manifest);
   const auto workers = static_cast<ptrdiff_t>(WorkersIn(manifest, experiment).size());
@@ -41,14 +42,14 @@ absl::StatusOr<SharedVector> ModelIn(const Checkpoint& checkpoint, Rank rank) {
   return InputError(NodePartPath(checkpoint.path, rank), "has no model");
 }
 
-// Of whole models, each.
+// Checks the model in a worker's part, which must be whole.
 absl::Status CheckWhole(Rank rank, const SharedVector& model, int64_t size) {
   if (model.size == size) return absl::OkStatus();
   return InputError(absl::StrCat("the part of rank ", rank, " has a model of ", model.size,
                                  " elements, of ", size));
 }
 
-// Those from this one on whose folders are here.
+// Returns the ranks from `from` on whose folders are in the run directory.
 std::vector<Rank> RanksIn(const std::string& run, Rank from) {
   std::vector<Rank> ranks;
   std::error_code error;
@@ -130,12 +131,12 @@ EarlierTraffic TrafficUntil(const Checkpoint& checkpoint, const Experiment& expe
   for (Rank place = 0; place < manifest.nodes_size(); ++place) {
     const CheckpointPart& part = manifest.nodes(place);
     const bool works = place < had;
-    // A server is the one of the same number now.
+    // A server keeps its number among the servers.
     const Rank now = works ? members[place] : workers + place - had;
     if (now < (works ? workers : experiment.config().nodes())) {
       traffic.nodes[now] = {part.bytes_sent(), part.bytes_received()};
     } else {
-      const int64_t lost = traffic.lost_bytes_sent;  // of what can be counted, it stays so
+      const int64_t lost = traffic.lost_bytes_sent;  // at most kMostCounted, before and after
       traffic.lost_bytes_sent =
           std::min(kMostCounted - part.bytes_sent(), lost) + part.bytes_sent();
     }
@@ -179,7 +180,7 @@ absl::Status ChangeNodesOf(const std::string& run, const Checkpoint& checkpoint,
   const Round begin = checkpoint.manifest.round();
   for (const Rank rank : RanksIn(run, experiment.config().nodes())) {
     RETURN_IF_ERROR(RetireNode(NodeDirectory(run, rank), begin));
-    // Others will write into the same folders.
+    // Other nodes will write into the same folders.
     RETURN_IF_ERROR(RemoveNodeParts(run, rank, [begin](Round round) { return round <= begin; }));
   }
   return absl::OkStatus();

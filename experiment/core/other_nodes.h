@@ -1,7 +1,7 @@
-// A run that goes on with other nodes than its checkpoint has: with more or fewer, or after some of
-// them were lost. All begin at the mean of the checkpoint's models, with nothing else that an
-// algorithm keeps (momentum begins at zero), in the round after which it was taken; the data are
-// dealt among those who are there. The run's plan stays (run_plan.h).
+// Lets a run go on with other nodes than its checkpoint has: with more or fewer, or after some of
+// them were lost. All nodes begin at the mean of the checkpoint's models, in the round after which
+// it was taken, with nothing else that an algorithm keeps (momentum begins at zero). The data are
+// dealt among the nodes of the run. The run's plan stays (run_plan.h).
 //
 // Thread-safety: the functions have no state; those that read files name them in their errors.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_OTHER_NODES_H_
@@ -24,47 +24,48 @@
 
 namespace grapevine {
 
-// Whether this experiment goes on with other nodes than those of the checkpoint.
+// Whether this experiment goes on with other nodes than those of the checkpoint, and so begins at
+// the mean of their models.
 bool BeginsAtMean(const Checkpoint& checkpoint, const Experiment& experiment);
 
-// The checkpoint's averaged model, or, where it has none, the mean of the models in its parts: of
-// those, as many are held at once as the tree over them is deep. Errors are kInput; they name a
-// file that is missing or is not what was written, and the checkpoint before.
+// Returns the checkpoint's averaged model or, if it has none, the mean of the models in its parts.
+// At most as many of these are held at once as the tree over them is deep. Errors are kInput; they
+// name a file that is missing or is not what was written, and the checkpoint before this one.
 absl::StatusOr<SharedVector> MeanOf(const Checkpoint& checkpoint, const Experiment& experiment);
 
-// The model that counts (AlgorithmKind::evaluated) of the parts that a manifest lists: the mean of
-// the workers' models or, of the servers' weights, these side by side; both by ascending rank.
-// `model` is asked for each when it is its turn; its first error ends it. kInput where shards are
-// not a whole.
+// Returns the model that counts (AlgorithmKind::evaluated), made of the parts that a manifest
+// lists: the mean of the workers' models or, if the servers' weights count, these side by side;
+// both by ascending rank. Asks `model` for each part when it is needed, and ends with the first
+// error of `model`. kInput if the shards do not make up a whole model.
 absl::StatusOr<AveragedModel> ModelThatCounts(
     const CheckpointManifest& manifest, const Experiment& experiment,
     const std::function<absl::StatusOr<SharedVector>(Rank)>& model);
 
-// What nodes had sent and received before.
+// The bytes that nodes sent and received before the run goes on.
 struct EarlierTraffic {
   struct Node {
     int64_t bytes_sent = 0;
     int64_t bytes_received = 0;
   };
-  std::vector<Node> nodes;      // by rank of this experiment; nothing of one that is new
-  int64_t lost_bytes_sent = 0;  // by those that are no more
+  std::vector<Node> nodes;      // by rank of this experiment; zero for a new node
+  int64_t lost_bytes_sent = 0;  // bytes sent by nodes that are gone
 };
 EarlierTraffic TrafficUntil(const Checkpoint& checkpoint, const Experiment& experiment);
 
-// How many workers train from which round on, where that has changed, once this experiment goes on
-// from the checkpoint; ascending (RunCourse::Among).
+// Returns how many workers train from which round on, wherever that number has changed, once this
+// experiment goes on from the checkpoint; in ascending order of rounds (RunCourse::Among).
 std::vector<RunPlan::Living> WorkersSince(const Checkpoint& checkpoint,
                                           const Experiment& experiment);
 
-// The plan of a run that goes on from there.
+// Returns the plan of a run that goes on from this checkpoint.
 RunPlan PlanFrom(const Checkpoint& checkpoint, const Experiment& experiment);
 
-// What a checkpoint of this round says of that.
+// Adds to a manifest, whose round must be set, how the number of workers has changed until then.
 void AddHistory(const RunPlan& plan, CheckpointManifest* manifest);
 
-// Before the run goes on with other nodes: its settings are now these, and nodes that are no more
-// have neither measured nor saved anything after the checkpoint's round, nor a model of their own,
-// as far as this disk has their files. Errors are kOutput.
+// Changes the files of a run that is about to go on with other nodes, as far as they are on this
+// disk. The settings become those of this experiment. Nodes that are gone keep nothing that they
+// measured or saved after the checkpoint's round, and no model of their own. Errors are kOutput.
 absl::Status ChangeNodesOf(const std::string& run, const Checkpoint& checkpoint,
                            const Experiment& experiment);
 

@@ -1,4 +1,5 @@
-// The same experiment without learning, of the same size, for what is about times alone.
+// Replaces an experiment by one of the same size that learns nothing, for questions about times
+// alone.
 //
 // Thread-safety: a pure function.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_PHANTOM_SETTINGS_H_
@@ -10,7 +11,7 @@
 
 namespace grapevine {
 
-// The phantom model with so many elements in place of a model that learns; settings of learning go.
+// Sets the model to a phantom of this many elements, and clears the settings of learning.
 void ForgetLearning(int64_t elements, Config* config);
 
 }  // namespace grapevine

@@ -29,7 +29,7 @@
 namespace grapevine {
 namespace {
 
-// Whether there are checkpoints of such an experiment; `flag` is the one that asks for them.
+// Checks that an experiment has checkpoints. `flag` is the setting that asks for them.
 absl::Status CheckHasState(const Experiment& experiment, const std::string& flag) {
   if (!experiment.has_rounds() && !IsResilient(experiment.config().algorithm())) {
     return UsageError(absl::StrCat(
@@ -53,8 +53,8 @@ std::optional<CheckpointInterval> IntervalIn(const std::string& text) {
   return CheckpointInterval{.rounds = std::nullopt, .time = *time};
 }
 
-// What may be another when a run goes on with another number of nodes: what is about these nodes.
-// Those that it was planned for are compared as numbers.
+// Whether a setting may differ when a run goes on with another number of nodes, because it is about
+// these nodes. The planned numbers of nodes are compared as numbers (ChangesOfPlan).
 bool IsOfNodes(const std::string& setting) {
   static const auto* const names = new std::set<std::string>{
       "nodes", "planned_nodes", "topology", "mixing", "slow", "straggler", "min_nodes"};
@@ -78,7 +78,7 @@ SettingTexts SettingsOf(const CheckpointManifest& manifest) {
   return settings;
 }
 
-// How a run of other nodes has lost its plan; nothing if it has it.
+// Returns how a run that goes on with other nodes has lost its plan; empty if it has kept it.
 std::vector<std::string> ChangesOfPlan(SettingTexts then, const Config& config) {
   const std::string planned = then[then["planned_nodes"].empty() ? "nodes" : "planned_nodes"];
   if (planned == absl::StrCat(PlannedNodes(config))) return {};
@@ -87,7 +87,7 @@ std::vector<std::string> ChangesOfPlan(SettingTexts then, const Config& config) 
                        config.nodes(), ")")};
 }
 
-// What is not as it was: "--lr was 0.1 and is 0.2".
+// Returns what has changed: "--lr was 0.1 and is 0.2".
 std::vector<std::string> Changes(SettingTexts then, const Config& config,
                                  const std::vector<IdentityItem>& identity) {
   const bool others = then["nodes"] != absl::StrCat(config.nodes());
@@ -117,7 +117,7 @@ absl::Status CheckSameExperiment(const CheckpointManifest& manifest, const Exper
       absl::StrJoin(changes, ", "), "; drop or restore what has changed, or begin another run"));
 }
 
-// Results that are missing are made by doing the last rounds again.
+// Finds the checkpoint to go on from. Missing results are made by doing the last rounds again.
 absl::StatusOr<Checkpoint> FindToGoOn(const std::string& path, Round rounds) {
   return HasResults(RunOf(path)) ? FindCheckpoint(path) : FindCheckpoint(path, /*before=*/rounds);
 }
@@ -201,7 +201,7 @@ absl::StatusOr<LockedFolder> RunDirectoryFor(const Config& config, absl::Time no
 std::optional<Round> RoundToGoOnAfter(const std::string& run, Round rounds,
                                       const absl::Status& why) {
   const Failure failure = FailureOf(why);
-  // The same would happen again.
+  // A run that goes on would end with these errors again.
   constexpr std::array kLasting = {Failure::kUsage, Failure::kInput, Failure::kDiverged};
   if (why.ok() || std::ranges::find(kLasting, failure) != kLasting.end()) return std::nullopt;
   if (HasResults(run)) return std::nullopt;
@@ -261,8 +261,9 @@ std::string TargetMet(const Experiment& experiment, Round round) {
 
 std::string AllDone(Round rounds) { return absl::StrCat("all its ", rounds, " rounds are done"); }
 
-// A run that has results is over, wherever its last checkpoint is. Who names one means to do the
-// rest again; and where programs say when a run ends, others may take it further.
+// Checks that the run has not ended since the checkpoint. A run that has results is over, wherever
+// its last checkpoint is. But if --resume names a checkpoint, the user means to do the rest again,
+// and if programs say when the run ends, other programs may take it further.
 absl::Status CheckNotOverSince(const Experiment& experiment, const std::string& run,
                                const RunHorizon& horizon) {
   const std::string& resumed = experiment.config().resume();
@@ -294,7 +295,7 @@ absl::StatusOr<RunSoFar> ReadRunSoFar(const Experiment& experiment, const std::s
   const Round begin = checkpoint.manifest.round();
   RunSoFar so_far;
   ASSIGN_OR_RETURN(so_far.measured, MeasuredUntil(run, begin));
-  // What the rest of the run does is a function of its evaluations. Each says when the next is.
+  // The rest of the run is a function of its evaluations. Each of them says when the next one is.
   NoteSettled(*horizon, &so_far.settled);
   auto line = so_far.measured.begin();
   for (Round round = 1; round <= begin && !horizon->reached(); ++round) {
@@ -302,7 +303,7 @@ absl::StatusOr<RunSoFar> ReadRunSoFar(const Experiment& experiment, const std::s
     line = std::find_if(line, so_far.measured.end(),
                         [round](const RunMetrics& metrics) { return metrics.round == round; });
     if (line == so_far.measured.end() && experiment.shrinks()) {
-      // A node was lost during it, and nothing depended on it.
+      // A node was lost during this evaluation, and nothing depended on the result.
       line = so_far.measured.begin();
       continue;
     }
@@ -312,7 +313,7 @@ absl::StatusOr<RunSoFar> ReadRunSoFar(const Experiment& experiment, const std::s
                                      ", on which the rest of the run depends; restore the line, or "
                                      "begin the run anew without --resume"));
     }
-    // A loss that was no number is not in the line; it counts as it did.
+    // A loss that was not a number is absent from the line; it counts here as it did in the run.
     horizon->OnEvaluation(
         {.round = round, .test_loss = line->test_loss, .test_accuracy = line->test_accuracy});
     NoteSettled(*horizon, &so_far.settled);
@@ -323,7 +324,7 @@ absl::StatusOr<RunSoFar> ReadRunSoFar(const Experiment& experiment, const std::s
 
 absl::StatusOr<std::optional<Checkpoint>> CheckGoesOn(const Experiment& experiment) {
   const Config& config = experiment.config();
-  // Checkpoints come and go while it is written.
+  // Checkpoints come and go while a run is written.
   if (config.has_resume()) RETURN_IF_ERROR(CheckNobodyWrites(RunOf(config.resume())));
   ASSIGN_OR_RETURN(std::optional<Checkpoint> checkpoint, CheckpointToResume(experiment));
   if (!checkpoint) return checkpoint;

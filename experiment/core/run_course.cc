@@ -106,7 +106,7 @@ bool RunHorizon::Met(const std::optional<double>& test_accuracy) const {
 
 bool RunHorizon::OnEvaluation(const EvaluationRecord& evaluation) {
   const bool over = reached_ && final();
-  if (over || evaluation.round <= evaluated_) return false;  // of fewer nodes, once more
+  if (over || evaluation.round <= evaluated_) return false;  // evaluated again, with fewer nodes
   evaluated_ = evaluation.round;
   if (!accuracy_ && !plateau_) return settles_last_ && final();
   reached_ = reached_ || Met(evaluation.test_accuracy);

@@ -9,9 +9,9 @@
 // run does is a function of its evaluations alone; and it continues for at most one interval after
 // its target is reached. The evaluation that met the target is the one that counts.
 //
-// No node begins a round at or past that limit (RoundLimit). So whoever asks for a round that a
-// node has begun or completed gets the same answer on every node, at any time (RunCourse). Other
-// runs are settled from the start.
+// No node begins a round at or past that limit (RoundLimit). So RunCourse gives the same answer on
+// every node, at any time, about a round that the node has begun or completed. Runs that do not
+// depend on their evaluations are settled from the start.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_RUN_COURSE_H_
 #define GRAPEVINE_EXPERIMENT_CORE_RUN_COURSE_H_
 
@@ -31,68 +31,74 @@
 
 namespace grapevine {
 
-// Each run has its own; its nodes on other machines have copies that rank 0 keeps up to date.
+// The course of one run. The nodes on other machines have copies of it, which rank 0 keeps up to
+// date.
 //
 // Thread-safe.
 class RunCourse {
  public:
-  // `rate` by first batches (optim/batch_schedule.h).
+  // `rate` is a function of first batches (optim/batch_schedule.h).
   RunCourse(RunPlan plan, Schedule rate);
 
-  // What is known so far.
+  // Returns the plan, as far as it is known.
   RunPlan plan() const;
-  // In the rounds that are not settled, below `limit`, the batch is `growth` first ones: not less
-  // than in the last round that is settled. Does nothing where these rounds are settled already.
+  // Settles the rounds below `limit`. In those of them that are not settled yet, the batch is
+  // `growth` first batches, which must not be less than in the last settled round. Does nothing if
+  // all these rounds are settled already.
   void Settle(Round limit, int64_t growth);
 
-  // An open-ended run has so many rounds, of which no node has completed the last.
+  // Gives an open-ended run this number of rounds, of which no node may have completed the last.
   void Close(Round rounds);
 
-  // A node begins this view: the run is that of its members from its first round on. Does nothing
-  // where that is known, from another node or as it is the first view; nor where a checkpoint's
-  // view has the same members as the one before.
+  // Records that a node begins this view: from the first round of the view on, the run is that of
+  // its members. Does nothing if the view is known, because another node has begun it or because it
+  // is the first view, or if it is a checkpoint's view with the members of the view before.
   void GoOn(const View& view);
-  // So many workers train from this round on; for a run that goes on, before it does.
+  // Records that this many workers train from this round on. For a run that goes on; must be
+  // called before it does.
   void Among(Round from, Rank workers);
-  // The view after that of this epoch, as soon as a node has begun it.
+  // Returns the view after that of this epoch, as soon as a node has begun it.
   std::optional<View> ViewAfter(uint32_t epoch) const;
 
-  // Those that were begun, after the first, ascending.
+  // Returns the views that have begun, without the first view, in ascending order.
   std::vector<View> views() const;
 
-  // Of rounds that are settled: what a worker's gradient of this round is the mean of.
+  // Return the passes whose mean is a worker's gradient of this round, and the learning rate of the
+  // round. The round must be settled.
   Passes PassesIn(Round round) const;
   double LearningRate(Round round) const;
-  // After so many rounds. As RunPlan's.
+  // Whether the run is evaluated, and whether it is measured, after this number of rounds; see
+  // RunPlan.
   bool Evaluated(Round completed) const;
   bool Measured(Round completed) const;
-  // The point in the training at which so many rounds are completed.
+  // Returns the point in the training at which this number of rounds is completed.
   TrainingPoint At(Round completed) const;
 
  private:
   const Schedule rate_;
   mutable Mutex mutex_;
   RunPlan plan_ ABSL_GUARDED_BY(mutex_);
-  Round settled_ ABSL_GUARDED_BY(mutex_);            // the rounds below are
-  std::vector<View> views_ ABSL_GUARDED_BY(mutex_);  // after the first, ascending
+  Round settled_ ABSL_GUARDED_BY(mutex_);            // the rounds below this one are settled
+  std::vector<View> views_ ABSL_GUARDED_BY(mutex_);  // views after the first, in ascending order
 };
 
-// How far the run goes, as far as that is known.
+// How far the run goes, as far as that is known. Rank 0 has a horizon, which it must tell of all
+// evaluations in order.
 //
-// Thread-compatible: rank 0's, told of all evaluations in order.
+// Thread-compatible.
 class RunHorizon {
  public:
-  // Settles `course`, which outlives it, as evaluations come. Without an `accuracy` (a fraction)
-  // there is no target. `settles_last`: the run has not ended before its last evaluation, which
-  // lost nodes may keep from coming, so that it is asked for again; until then, all are there for
-  // one that is behind.
+  // Settles `course`, which must outlive the horizon, as evaluations come. The run has no target
+  // without an `accuracy` (a fraction). With `settles_last`, the run does not end before its last
+  // evaluation. Lost nodes may prevent that evaluation, which is then asked for again; until it has
+  // come, all nodes stay for a node that is behind.
   RunHorizon(std::optional<double> accuracy, RunCourse* course, bool settles_last = false);
 
-  // The rounds that may begin before the result of the next evaluation is known: all of them if
-  // nothing depends on it.
+  // The number of rounds that may begin before the result of the next evaluation is known: all
+  // rounds if nothing depends on it.
   Round limit() const { return limit_; }
-  // Where the batch grows at plateaus: that of the last rounds below the limit, in first ones
-  // (optim/batch_schedule.h); else 0.
+  // The batch of the last rounds below the limit, in first batches (optim/batch_schedule.h), if the
+  // batch grows at plateaus; otherwise 0.
   int64_t growth() const { return plateau_ ? growth_ : 0; }
   // Whether the run ends at `limit`.
   bool final() const {
@@ -101,20 +107,20 @@ class RunHorizon {
   }
   bool reached() const { return reached_; }
 
-  // Whether there is a target and a model of this accuracy meets it.
+  // Whether the run has a target, and a model of this accuracy meets it.
   bool Met(const std::optional<double>& test_accuracy) const;
 
-  // An open-ended run has so many rounds.
+  // Gives an open-ended run this number of rounds.
   void Close(Round rounds);
-  // Another has had evaluations before, and moved the limit so far by them, without meeting the
-  // target. Not where the batch grows at plateaus.
+  // Moves the limit to where another node has moved it by earlier evaluations that did not meet the
+  // target. Must not be called if the batch grows at plateaus.
   void CatchUp(Round limit);
 
-  // Moves the limit according to an evaluation; returns whether it may have changed.
+  // Moves the limit according to an evaluation. Returns whether the limit may have changed.
   bool OnEvaluation(const EvaluationRecord& evaluation);
 
  private:
-  // To the next evaluation, with batches of growth_ until there.
+  // Moves the limit to the next evaluation, with batches of growth_ up to there.
   void Advance();
 
   const std::optional<double> accuracy_;
@@ -124,9 +130,9 @@ class RunHorizon {
   std::optional<PlateauWatch> plateau_;
   int64_t factor_ = 1;
   int64_t growth_ = 1;
-  Round rounds_ = 0;  // that the run has if nothing else is decided
+  Round rounds_ = 0;  // rounds of the run if nothing else is decided
   Round limit_ = 0;
-  Round evaluated_ = 0;  // the last one
+  Round evaluated_ = 0;  // round of the last evaluation
   bool reached_ = false;
 };
 

@@ -15,11 +15,11 @@
 namespace grapevine {
 namespace {
 
-// Per epoch, unless --log-every is given.
+// The default, unless --log-every is given.
 constexpr double kMeasurementsPerEpoch = 20;
-// Of all nodes in a run: integers and doubles agree up to here.
+// The most samples of all nodes in a run: integers and doubles agree up to here.
 constexpr int64_t kMostSamples = int64_t{1} << 53;
-// Of a gradient: they are computed in turn, and nothing interrupts them.
+// The most passes of a gradient: they are computed in turn, and nothing interrupts them.
 constexpr int64_t kMostPasses = 1'000'000;
 
 absl::Status TooLong(const Config& config) {
@@ -55,8 +55,8 @@ absl::StatusOr<BatchSchedule> ScheduleOf(const Config& config, const RunExtent& 
   return NamingFlag("--batch-schedule", config.batch_schedule(), schedule.status());
 }
 
-// The batch may grow at the second evaluation after `patience` ones without progress, of which the
-// first cannot be one.
+// Checks that the batch can grow within the run. That takes a first evaluation, `patience`
+// evaluations without progress, and the evaluation at which the growth takes effect.
 absl::Status CheckEvaluations(const Config& config, const RunPlan& plan) {
   const int64_t needed = plan.batches.plateau()->patience + 2;
   Round last = 0;
@@ -85,8 +85,8 @@ absl::Status CheckPlateaus(const Config& config, const RunPlan& plan) {
   return CheckEvaluations(config, plan);
 }
 
-// What a run of --rounds sees, in first batches. Where the batch grows at shares of the run, the
-// one depends on the other: the fewest that take all the rounds.
+// Returns what a run of --rounds sees, in first batches. If the batch grows at shares of the run,
+// the rounds depend on the first batches; the result is then the fewest that take all the rounds.
 absl::StatusOr<int64_t> SeenInRounds(const Config& config, RunExtent run) {
   RETURN_IF_ERROR(CheckLength(config, static_cast<double>(config.rounds())));
   const auto enough = [&](int64_t first_batches) {
@@ -164,7 +164,7 @@ bool RunPlan::Evaluated(Round completed) const {
 }
 
 bool RunPlan::Measured(Round completed) const {
-  // By first batches, so many an epoch, however large the batch has become.
+  // Counting first batches gives every epoch as many measurements, however large the batch becomes.
   const bool due = measure_by_rounds ? completed % measure_every == 0
                                      : batches.Before(completed) / measure_every >
                                            batches.Before(completed - 1) / measure_every;
@@ -179,7 +179,7 @@ Round RunPlan::NextEvaluation(Round completed) const {
   if (evaluate_every == 0) return rounds;
   const double position = (MultiplesBy(completed) + 1) * evaluate_every;
   if (position >= static_cast<double>(extent.rounds)) return rounds;
-  // But for roundings, of which Evaluated is the judge.
+  // This is exact but for rounding; Evaluated decides.
   Round next = batches.RoundsFor(std::llround(std::floor(position)));
   next = std::max(next, completed + 1);
   while (next < rounds && !Evaluated(next)) ++next;

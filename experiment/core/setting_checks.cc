@@ -24,7 +24,7 @@ absl::Status Refuse(const Config& config, const std::string& name, const std::st
   return UsageError(absl::StrCat(FlagName(field), "=", FieldText(field, config), ": ", why));
 }
 
-// Whether a setting is another than its default.
+// Whether a setting differs from its default.
 bool Chosen(const Config& config, const char* name) {
   const ConfigField& field = ConfigFieldNamed(name);
   return FieldText(field, config) != FieldText(field, Config());
@@ -34,7 +34,7 @@ bool GrowsAtPlateaus(const Config& config) {
   return absl::StartsWith(config.batch_schedule(), "plateau");
 }
 
-// What shows a plateau is the loss of the test data.
+// A plateau shows in the loss of the test data.
 absl::Status CheckPlateausShow(const Config& config) {
   if (!GrowsAtPlateaus(config) || SeesData(config.model())) {
     return absl::OkStatus();
@@ -80,7 +80,7 @@ absl::Status CheckWithoutData(const Config& config) {
   return absl::OkStatus();
 }
 
-// Some samples show how training goes; a decision is made by all.
+// A sample of the test set shows how training goes; a decision needs the whole test set.
 absl::Status CheckDecisions(const Config& config) {
   if (config.eval_samples() == 0) return absl::OkStatus();
   const char* const deciding = config.has_target_accuracy() ? "--target-accuracy"
@@ -102,8 +102,8 @@ absl::Status CheckModelSettings(const Config& config) {
 
 namespace {
 
-// Rank 0 agrees with all nodes on a round to save after, or on one to go on from, and not on both;
-// without rounds these are the same (View::checkpoint).
+// Rank 0 agrees with all nodes either on a round to save after or on a round to go on from, but not
+// on both. Where nodes do not go through rounds together, the two are the same (View::checkpoint).
 absl::Status CheckSaving(const Config& config) {
   if (!config.has_checkpoint_every()) return absl::OkStatus();
   int64_t rounds = 0;
@@ -159,8 +159,8 @@ std::string TextOf(const Spec& spec) {
   return text;
 }
 
-// The algorithm with the largest smaller number in one of its options (of servers, say) with which
-// no tensor is cut: "--algorithm=ps:servers=1, or ", or nothing.
+// Returns the algorithm with the largest smaller number in one of its options (of servers, say)
+// with which no tensor is cut, as "--algorithm=ps:servers=1, or "; empty if no number will do.
 std::string Remedy(const Config& config, const Optimizer& optimizer, const ReplicaLayout& layout) {
   const absl::StatusOr<Spec> spec = ParseSpec(config.algorithm());
   if (!spec.ok()) return "";
@@ -209,8 +209,8 @@ absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer
 
 namespace {
 
-// Whether the optimizer's numbers are others then; true where there is none, which is refused
-// elsewhere.
+// Whether the optimizer of this spec has other numbers with `other` than with `one`. True for a
+// spec without an optimizer, which is refused elsewhere.
 bool Differs(const std::string& spec, const OptimizerOptions& one, const OptimizerOptions& other) {
   const auto first = MakeOptimizer(spec, one), second = MakeOptimizer(spec, other);
   return !first.ok() || !second.ok() || (*first)->name() != (*second)->name();

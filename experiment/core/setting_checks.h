@@ -12,29 +12,30 @@
 
 namespace grapevine {
 
-// A model that sees no data, or learns nothing, makes some settings meaningless and requires
-// others. The first problem, as kUsage: flag and value, what is wrong and the remedy
-// (run/config/resolved_config.h replaces the flag by the variable or file that the value came
-// from).
+// Checks the settings of the model. A model that sees no data, or learns nothing, makes some
+// settings meaningless and requires others. Returns the first problem as kUsage: flag and value,
+// what is wrong and the remedy (run/config/resolved_config.h replaces the flag by the variable or
+// file that the value came from).
 absl::Status CheckModelSettings(const Config& config);
 
-// Refuses what only a simulated node can do: take a given time for the gradient of a network; save
-// by the time where others go on without it. And what no node can: record what is given up for a
-// checkpoint.
+// Refuses what only a simulated node can do: take a given time for the gradient of a network, or
+// save by time where nodes go on without lost ones. Also refuses what no node can do: record what
+// is given up for a checkpoint.
 absl::Status CheckOnRealNodes(const Config& config);
 
-// Whether an algorithm and an optimizer go together: rules that take norms of tensors (LARS, LAMB)
-// cannot step a server's range that cuts one, and an algorithm may have one optimizer alone
-// (AlgorithmKind::optimizer). Errors are kUsage and name the flag and what works: the --optimizer
-// that the algorithm has, or the tensor that would be cut and the nearest --algorithm that cuts
-// none.
+// Checks that an algorithm and an optimizer go together: rules that take norms of tensors (LARS,
+// LAMB) cannot step a server's range that cuts a tensor, and an algorithm may work with one
+// optimizer alone (AlgorithmKind::optimizer). Errors are kUsage and name the flag and what works:
+// the --optimizer that the algorithm has, or the tensor that would be cut and the nearest
+// --algorithm that cuts none.
 absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer,
                                 const ReplicaLayout& layout);
 
-// Whether nodes talk along --topology, with the weights of --mixing: an allreduce, and servers,
-// have ways of their own.
+// Whether nodes exchange messages along --topology, with the weights of --mixing. An allreduce and
+// servers use neither.
 bool UsesGraph(const Config& config);
-// Whether they do not, and --topology is one that there is, whether or not it fits.
+// Whether nodes do not use --topology, and it names a known topology, whether or not that fits the
+// run.
 bool AnyGraphWillDo(const Config& config);
 
 // Whether --momentum, or --weight-decay, changes what the optimizer of this (valid) configuration

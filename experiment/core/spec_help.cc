@@ -37,10 +37,11 @@ constexpr SettingWithSpec kSettings[] = {{"algorithm", [] { return Algorithms().
                                          {"schedule", [] { return Schedules().Listings(); }},
                                          {"topology", [] { return Topologies().Listings(); }}};
 
-// There are so many of some that only a page or another command describes each.
+// Whether the help only lists the names: there are so many that a page or another command describes
+// each of them.
 bool NamesAlone(const std::string& field) { return field == "network" || field == "topology"; }
 
-// With what must follow the name, up to the first colon or optional part.
+// Returns the name with what must follow it, up to the first colon or optional part.
 std::string Word(const Listing& listing) {
   if (!listing.options.starts_with(':')) return listing.name;
   return listing.name + listing.options.substr(0, listing.options.find_first_of(":[", 1));

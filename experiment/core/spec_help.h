@@ -12,19 +12,21 @@
 
 namespace grapevine {
 
-// The settings whose specs name what registers itself: "algorithm", "data", ... in this order.
+// Returns the settings whose specs name something registered: "algorithm", "data", ... in this
+// order.
 std::vector<std::string> SettingsWithSpecs();
 
-// All that the spec of the setting called `field` may name, by name; of "model", the networks, then
-// the objectives without data. Empty for a setting that names nothing registered.
+// Returns all that the spec of the setting called `field` may name, by name: for "model", the
+// networks, then the problems without data. Empty for a setting that names nothing registered.
 std::vector<Listing> Registered(const std::string& field);
 
-// "how nodes learn together: NAME[:key=value] (one line of help), ..."; only its own help for a
-// setting that names nothing registered.
+// Returns the setting's help with the registered names: "how nodes learn together: NAME[:key=value]
+// (one line of help), ...". For a setting that names nothing registered, returns its help alone.
 std::string SpecHelp(const ConfigField& field);
 
-// What a value of the setting may begin with, for completion: the registered names, with what must
-// follow ("ring", "file:PATH"), or the few values that it may have; empty where anything may be.
+// Returns what a value of the setting may begin with, for completion: the registered names, with
+// what must follow ("ring", "file:PATH"), or the few values that it may have; empty where anything
+// may be.
 std::vector<std::string> ValueWords(const ConfigField& field);
 
 }  // namespace grapevine

@@ -21,12 +21,12 @@ constexpr char kFlag[] = "--dashboard";
 
 using Clock = std::chrono::steady_clock;
 
-// A page is as good as new for so long; and for ten times as long as it took to make, so that
+// A page is as good as new for this time, and for kShare times as long as it took to make, so that
 // readers of a long run do not keep a core from training.
 constexpr Clock::duration kFresh = std::chrono::seconds(1);
 constexpr int kShare = 10;
 
-// The data of a run's page, made no more often than that. Thread-compatible.
+// The data of a run's page, made no more often than kFresh and kShare demand. Thread-compatible.
 class LiveData {
  public:
   explicit LiveData(std::string run_directory) : run_directory_(std::move(run_directory)) {}

@@ -1,5 +1,5 @@
-// --dashboard: the page of `grapevine report`, of a run and as it goes, from rank 0's process,
-// whether that is a node's own or another program's.
+// Serves the page of --dashboard: the page of `grapevine report` about a run, while the run goes
+// on. The page comes from rank 0's process, whether that is a node's own or another program's.
 //
 // The page is put together from the run's files when somebody asks for it, on a thread of its own;
 // training knows nothing of it.
@@ -16,14 +16,14 @@
 
 namespace grapevine {
 
-// Serves the page of the run in `run_directory` until it is destroyed; null without --dashboard,
-// and on other ranks than 0. kUsage where the flag is no [ADDR:]PORT, kRendezvous where the port is
-// taken.
+// Returns a server that serves the page of the run in `run_directory` until it is destroyed; null
+// without --dashboard, and on other ranks than 0. kUsage if the flag is no [ADDR:]PORT, kRendezvous
+// if the port is taken.
 absl::StatusOr<std::unique_ptr<HttpServer>> OpenDashboard(const Config& config, Rank rank,
                                                           const std::string& run_directory);
 
-// Where it will be, as a line; empty without --dashboard. Errors as OpenDashboard's, where rank 0
-// will run on this machine.
+// Returns a line that says where the page will be; empty without --dashboard. Errors are those of
+// OpenDashboard, if rank 0 will run on this machine.
 absl::StatusOr<std::string> DashboardText(const Config& config);
 
 }  // namespace grapevine

@@ -49,7 +49,8 @@ Rank MostNeighbours(const Experiment& experiment) {
   return MostNeighbours(experiment.mixing().topology());
 }
 
-// Rank 0 hears from all.
+// Returns the limit for a node with this many neighbours. The node may be rank 0, which hears from
+// all nodes.
 int64_t Needed(Rank nodes, Rank neighbours) {
   return GrpcAcceptor::LimitFor(kOwn + kOfEdge * neighbours + nodes);
 }

@@ -44,8 +44,8 @@ bool DiskWatch::Sleep() {
   return !over_;
 }
 
-// Each look that finds the same call counts as much, however late it comes: a process that was
-// stopped has not waited for its disk meanwhile.
+// Each look that finds the same call counts as one interval, however late it comes: a process that
+// was stopped has not waited for its disk meanwhile.
 void DiskWatch::Loop() {
   uint64_t number = 0;
   nanoseconds waited{};

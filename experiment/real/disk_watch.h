@@ -1,6 +1,6 @@
-// Notices that the disk of a node's run directory does not answer. Whichever thread writes there is
-// kept by the kernel, the one that trains too (a recording, the node's own model at the end), and
-// cannot say so itself: this has a thread of its own.
+// Notices that the disk of a node's run directory does not answer. Any thread that writes there is
+// then kept by the kernel, including the one that trains (it writes a recording, and the node's own
+// model at the end), and cannot say so itself. The watch therefore has a thread of its own.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_DISK_WATCH_H_
 #define GRAPEVINE_EXPERIMENT_REAL_DISK_WATCH_H_
 
@@ -16,9 +16,9 @@ namespace grapevine {
 
 class DiskWatch {
  public:
-  // `stalled` is called on this one's thread, at most once, when a call of the system for one file
-  // of `folder` has taken longer than `patience`: with kOutput and the file's name. Time in which
-  // the process is stopped itself does not count.
+  // Calls `stalled` on the watch's own thread, at most once, when a system call for one file of
+  // `folder` has taken longer than `patience`. The status is kOutput and names the file. Time in
+  // which the process itself is stopped does not count.
   DiskWatch(std::string folder, std::chrono::nanoseconds patience,
             std::function<void(const absl::Status&)> stalled);
   ~DiskWatch();
@@ -27,12 +27,12 @@ class DiskWatch {
 
  private:
   void Loop();
-  // Sleeps until the next look; false if there is none.
+  // Sleeps until the next look. Returns false if the watch has ended.
   bool Sleep();
 
   const std::string folder_;
   const std::chrono::nanoseconds patience_;
-  const std::chrono::nanoseconds interval_;  // between two looks
+  const std::chrono::nanoseconds interval_;  // time between two looks
   const std::function<void(const absl::Status&)> stalled_;
   Mutex mutex_;
   Condition changed_;

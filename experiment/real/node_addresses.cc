@@ -32,7 +32,7 @@ std::optional<Sourced<T>> Given(bool has, T value, const Origin& origin) {
 
 constexpr char kFlag[] = "--coordinator";
 
-// What --coordinator says in place of --master-addr; none if it names a store.
+// Returns what --coordinator says in place of --master-addr; absent if it names a store.
 std::optional<Sourced<std::string>> NamedMaster(const CoordinatorPlace& place) {
   if (const auto* at = std::get_if<CoordinatorAt>(&place); at && !at->address.empty()) {
     return Sourced<std::string>{at->address, kFlag};
@@ -43,7 +43,7 @@ std::optional<Sourced<std::string>> NamedMaster(const CoordinatorPlace& place) {
   return std::nullopt;
 }
 
-// The address to listen on if rank 0 is found under `master`: loopback stays loopback.
+// Returns the address to listen on if rank 0 is found under `master`: loopback stays loopback.
 std::string Listening(const std::string& master) {
   if (!IsLoopback(master)) return "0.0.0.0";
   return master == "localhost" ? "127.0.0.1" : master;
@@ -56,15 +56,15 @@ bool IsOwn(const std::string& host) {
   return std::ranges::find(own, host) != own.end();
 }
 
-// Whether nobody would be found at what is advertised, as both are addresses of this machine. At a
-// port other than its own there may be a relay to it.
+// Whether nobody would answer at the advertised address, because it and the bound one are different
+// addresses of this machine. At a port other than the node's own, a relay to the node may listen.
 bool IsElsewhereHere(const HostAddress& bind, const HostAddress& advertise) {
   return AreDifferentAddresses(bind.host, advertise.host) && !IsEverywhere(bind.host) &&
          (advertise.port == 0 || advertise.port == bind.port) && IsOwn(bind.host) &&
          IsOwn(advertise.host);
 }
 
-// A node listens where it is told that others reach it, too.
+// Makes a node also listen at the address where others are told to reach it.
 absl::Status ListenWhereAdvertised(const Config& config, Rank rank, NodeAddresses* addresses) {
   const std::string& advertised = addresses->advertise.host;
   HostAddress& bind = addresses->bind;
@@ -84,12 +84,12 @@ absl::Status ListenWhereAdvertised(const Config& config, Rank rank, NodeAddresse
 
 constexpr int kLastPort = 65535;
 
-// Of a flag that says where something listens for whoever watches.
+// Returns the error of a flag that says where something listens for observers.
 absl::Status Refused(std::string_view flag, const std::string& given, const std::string& why) {
   return UsageError(absl::StrCat(std::string(flag), "=", given, ": ", why));
 }
 
-// [ADDR:]PORT, on loopback unless it says otherwise; 0: nowhere.
+// Reads [ADDR:]PORT, which is on loopback unless it says otherwise; absent for port 0.
 absl::StatusOr<std::optional<HostAddress>> AddressForWatchers(std::string_view flag,
                                                               const std::string& given) {
   int port = 0;
@@ -137,14 +137,14 @@ void NoteIdentity(const NodeIdentity& identity, ResolvedConfig* resolved) {
   set("nodes", identity.world_size.origin);
   set("world_size", identity.world_size.origin);
   set("rank", identity.rank.origin);
-  if (identity.master_host.origin == kFlag) return;  // which says it all
+  if (identity.master_host.origin == kFlag) return;  // --coordinator says it all
   config.set_master_addr(identity.master_host.value);
   config.set_master_port(identity.master_port.value);
   set("master_addr", identity.master_host.origin);
   set("master_port", identity.master_port.origin);
 }
 
-// What exposes the run to unauthenticated peers; empty on loopback alone.
+// Returns what exposes the run to unauthenticated peers; empty on loopback alone.
 std::string BeyondLoopback(const NodeAddresses& addresses) {
   if (!IsLoopback(addresses.bind.host)) return absl::StrCat("listens on ", addresses.bind.host);
   const std::string& host = addresses.coordinator.host;

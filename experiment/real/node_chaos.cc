@@ -18,12 +18,12 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// What Linux waits at least before it sends packets again (TCP_RTO_MIN).
+// The least time that Linux waits before it sends packets again (TCP_RTO_MIN).
 constexpr std::chrono::milliseconds kRetransmission{200};
-// The watch looks at least so often.
+// The longest time between two looks of the watch.
 constexpr std::chrono::seconds kLongestWatch{60};
 
-// From now on a write that would make a file longer fails, as on a full disk (EFBIG for ENOSPC).
+// Makes every later write that would make a file longer fail, as on a full disk (EFBIG for ENOSPC).
 void LetNoFileGrow() {
   signal(SIGXFSZ, SIG_IGN);
   rlimit limit;

@@ -78,7 +78,7 @@ void NodeCheckpoints::Report(control::SavedPart part) {
     MutexLock lock(mutex_);
     reported_ = round;
   }
-  // Then it is no checkpoint; the run can go on without.
+  // A checkpoint with a part that is not reported is never complete; the run can go on without it.
   if (const absl::Status told = parts_.report(std::move(part)); !told.ok()) {
     LOG(WARNING) << "rank " << parts_.rank << ": the checkpoint of round " << round
                  << " is not reported: " << told.message();
@@ -117,7 +117,7 @@ CheckpointManifest ManifestWith(CheckpointManifest manifest,
   return manifest;
 }
 
-// NotFound if the algorithm keeps none.
+// Returns the model in a node's part; NotFound if the algorithm keeps none.
 absl::StatusOr<SharedVector> ModelOf(const std::string& checkpoint, Rank rank,
                                      const CheckpointPart& part) {
   ASSIGN_OR_RETURN(SharedVector model, ReadNodeModel(NodePartPath(checkpoint, rank), rank, part));

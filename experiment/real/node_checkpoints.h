@@ -29,22 +29,24 @@ class NodeCheckpoints {
   struct Parts {
     std::string run_directory;
     Rank rank = 0;
-    // On the thread that writes: what the node's files say of its rounds is on the disk.
+    // Flushes to the disk what the node's files say of its rounds. Called on the writing thread.
     std::function<absl::Status()> sync_metrics;
-    // Likewise: its part is on the disk.
+    // Reports a part that is on the disk. Called on the writing thread.
     std::function<absl::Status(control::SavedPart)> report;
-    // Likewise: there is room for the next state.
+    // Called on the writing thread when it has room for the next state.
     std::function<void()> written;
     std::function<void(const absl::Status&)> failed;
   };
   explicit NodeCheckpoints(Parts parts) : parts_(std::move(parts)) {}
 
-  // Never waits; the last one has been written. `time` since the run began.
+  // Saves a state. The state before it must have been written. Never waits. `time` is the time
+  // since the run began.
   void Save(SavedNode saved, std::chrono::nanoseconds time);
-  // A checkpoint is complete: this node's parts of all but this one and the one before it go.
-  // Never waits. Of one that this node has no part of, rank 0 cannot know: nothing goes.
+  // Must be called when the checkpoint of `round` is complete: removes this node's parts of
+  // checkpoints older than the complete one before it. Never waits. Removes nothing if this node
+  // has not reported a part of the checkpoint: rank 0 cannot know of such a checkpoint.
   void OnComplete(Round round);
-  // Waits until all is written; the first error, or kOutput if that takes longer.
+  // Waits until everything is written. Returns the first error, or kOutput at `deadline`.
   absl::Status Drain(std::chrono::steady_clock::time_point deadline);
 
  private:
@@ -52,43 +54,44 @@ class NodeCheckpoints {
   absl::Status WriteAndReport(const SavedNode& saved, std::chrono::nanoseconds time);
   void Report(control::SavedPart part);
   void RemoveOld();
-  // The first round whose part stays.
+  // Returns the first round whose part stays.
   Round TakeKept();
 
   const Parts parts_;
   Mutex mutex_;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
   Round reported_ ABSL_GUARDED_BY(mutex_) = 0;
-  Round complete_ ABSL_GUARDED_BY(mutex_) = 0;  // the last one
-  Round kept_ ABSL_GUARDED_BY(mutex_) = 0;      // the one before it
+  Round complete_ ABSL_GUARDED_BY(mutex_) = 0;  // round of the last complete checkpoint
+  Round kept_ ABSL_GUARDED_BY(mutex_) = 0;      // round of the complete checkpoint before it
   bool removing_ ABSL_GUARDED_BY(mutex_) = false;
-  WorkerThread worker_;  // last: its jobs use the rest; a state and a removal wait at most
+  WorkerThread worker_;  // last: its jobs use the rest; at most a state and a removal wait
 };
 
-// Rank 0's part: once all nodes have theirs on their disks, the averaged model and the manifest,
-// which makes a checkpoint valid. Thread-safe. Memory: as many replicas as the tree over the
-// workers is deep, while a model is averaged.
+// Completes checkpoints on rank 0: once the parts of all nodes are on their disks, writes the
+// averaged model and the manifest, which makes a checkpoint valid. Thread-safe. While a model is
+// averaged, as many replicas are in memory as the tree over the workers is deep.
 class CheckpointCompletion {
  public:
   struct Parts {
     const Experiment* experiment;
-    CheckpointManifest manifest;  // the experiment's (ManifestOf)
+    CheckpointManifest manifest;  // what all manifests of the experiment say (ManifestOf)
     std::string run_directory;
     CheckpointDeskOptions desk;
-    // On the thread that writes: adds what the manifest of its round says of the run until then.
+    // Adds to the manifest of a round what it is to say of the run until then. Called on the
+    // writing thread.
     std::function<void(CheckpointManifest*)> describe = nullptr;
-    // On the thread that writes, before a checkpoint is completed: the run's measurements are on
-    // the disk.
+    // Flushes the run's measurements to the disk, before a checkpoint is completed. Called on the
+    // writing thread.
     std::function<absl::Status()> sync_metrics;
-    // Likewise: it is complete.
+    // Called on the writing thread when the checkpoint of this round is complete.
     std::function<void(Round)> completed;
     std::function<void(const absl::Status&)> failed;
-    WriteGuard guard = {};  // allows the model and the manifest to be renamed
+    WriteGuard guard = {};  // permits renaming the model and the manifest
   };
-  // All outlive this.
+  // What `parts` refers to must outlive this object.
   explicit CheckpointCompletion(Parts parts);
 
-  // As CheckpointDesk's. They never wait.
+  // See the functions of CheckpointDesk. None of them waits.
   void OnCalled(Round round);
   absl::Status OnPart(Rank rank, const control::SavedPart& part);
   void OnLost(Rank rank);
@@ -97,26 +100,26 @@ class CheckpointCompletion {
   void OnMeasured(Round round);
   void OnOver(Round round);
 
-  // Waits until those that are complete are written; the error of one that failed, or kOutput if
-  // that takes longer.
+  // Waits until all checkpoints that are complete are written. Returns the error of one that
+  // failed, or kOutput at `deadline`.
   absl::Status Drain(std::chrono::steady_clock::time_point deadline);
 
  private:
-  // Has the thread look for what is complete, unless it is about to.
+  // Makes the thread look for complete checkpoints, unless it is about to.
   void Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CompleteReady();
-  // None is completed any more.
+  // Reports the error `why`. No checkpoint is completed after it.
   void Fail(const absl::Status& why);
   std::optional<CheckpointDesk::Complete> TakeReady();
   absl::Status Complete(const CheckpointDesk::Complete& complete);
-  // The averaged model, if this machine sees all nodes' parts as they were reported.
+  // Writes the averaged model, if this machine sees all nodes' parts as they were reported.
   absl::Status WriteModel(const std::string& checkpoint, CheckpointManifest* manifest);
-  // Says so once.
+  // Logs, once, that checkpoints lack their averaged model.
   void LeaveModelOut(std::string_view why);
   bool SeesAllParts(const std::string& checkpoint, const CheckpointManifest& manifest) const;
 
   const Parts parts_;
-  bool told_ = false;  // of a model that is left out: the thread's
+  bool told_ = false;  // whether LeaveModelOut has logged; used by the writing thread alone
   Mutex mutex_;
   CheckpointDesk desk_ ABSL_GUARDED_BY(mutex_);
   bool looking_ ABSL_GUARDED_BY(mutex_) = false;

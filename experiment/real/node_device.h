@@ -15,22 +15,22 @@
 
 namespace grapevine {
 
-// OK if the device of `config` can be used here; else kDevice, and why.
+// Checks that the device of `config` can be used here. Errors are kDevice and say why.
 absl::Status CheckDevice(const Config& config);
 
-// Outlives everything that computes on it.
+// The device of a node. It must outlive everything that computes on it.
 class NodeDevice {
  public:
-  // `local_rank`: among the nodes of this machine; `timeout`: for one wait for the device. Errors
-  // as CheckDevice's.
+  // Opens the device. `local_rank` is the node's rank among the nodes of this machine, `timeout`
+  // the time for one wait for the device. Errors are kDevice and say why.
   static absl::StatusOr<std::unique_ptr<NodeDevice>> Open(const Config& config, int local_rank,
                                                           std::chrono::nanoseconds timeout);
 
-  // For gradients, and for evaluations, which run beside them.
+  // The contexts of gradients, and of evaluations, which run beside them.
   ComputeContext training() const { return ContextOn(gradients_); }
   ComputeContext evaluation() const { return ContextOn(evaluations_); }
 
-  // For a runner; empty on the CPU.
+  // Returns what makes the data path of a runner; empty on the CPU.
   MakeDataPath data_path() const;
 
  private:
@@ -41,7 +41,7 @@ class NodeDevice {
   }
 
   const std::chrono::nanoseconds timeout_;
-  std::unique_ptr<Device> device_;  // null: the CPU
+  std::unique_ptr<Device> device_;  // null on the CPU
   std::unique_ptr<DeviceStream> gradients_;
   std::unique_ptr<DeviceStream> evaluations_;
   Precision precision_ = Precision::kFp32;

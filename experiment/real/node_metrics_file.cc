@@ -17,7 +17,7 @@ Clock::time_point In(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-// What waits, in order. Thread-safe.
+// The reports of lines that are not in the file yet, in order. Thread-safe.
 class NodeMetricsFile::Lines {
  public:
   explicit Lines(Report report) : report_(std::move(report)) {}

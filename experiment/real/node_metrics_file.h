@@ -22,27 +22,29 @@ class NodeMetricsFile {
  public:
   using Report = std::function<void(control::NodeMetrics)>;
 
-  // `patience`: how long Drain and Sync wait. `report` is called on the thread that
-  // writes, in order, and not once this has been destroyed.
+  // `patience` is how long Drain and Sync wait. `report` is called on the writing thread, in order,
+  // and never after this object has been destroyed.
   NodeMetricsFile(std::unique_ptr<LineFile> file, std::chrono::nanoseconds patience, Report report);
-  // Gives what waits a few seconds; after that a write that does not return is left to its thread,
-  // which ends with the process.
+  // Waits a few seconds for pending lines. A write that does not return by then is left to its
+  // thread, which ends with the process.
   ~NodeMetricsFile();
 
-  // Never waits. `line` has no line break.
+  // Appends `line`, which has no line break. Reports `report` once the line is in the file. Never
+  // waits.
   void Add(std::string line, control::NodeMetrics report);
-  // The first error. Never waits. (That the disk stalls, DiskWatch says.)
+  // Returns the first error. Never waits. A disk that stalls is not an error here: DiskWatch
+  // notices it.
   absl::Status Check() const;
-  // Waits until all lines are in the file, and reported, for `patience` at most.
+  // Waits until all lines are in the file, and reported, but no longer than `patience`.
   absl::Status Drain();
-  // The same, and all lines are on the disk.
+  // Waits until all lines are on the disk, and reported, but no longer than `patience`.
   absl::Status Sync();
 
  private:
   class Lines;
 
   const std::chrono::nanoseconds patience_;
-  const std::shared_ptr<Lines> lines_;  // the writing thread's, too
+  const std::shared_ptr<Lines> lines_;  // shared with the writing thread
   BackgroundLines writer_;
 };
 

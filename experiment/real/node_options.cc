@@ -19,7 +19,7 @@
 namespace grapevine {
 namespace {
 
-// Identifies one run among all: only ever compared, so it need not be reproducible.
+// Draws an id that no other run has. It is only ever compared, so it need not be reproducible.
 std::string NewRunId() {
   std::random_device device;
   return absl::StrCat(absl::Hex(uint64_t{device()} << 32 | device(), absl::kZeroPad16));
@@ -34,7 +34,7 @@ absl::StatusOr<GrpcCredentials> NodeCredentials(const Config& config, Rank rank)
                                 .rank = rank});
 }
 
-// Those of the nodes, unless etcd has an authority of its own.
+// Returns the credentials for etcd: those of the nodes, unless etcd has an authority of its own.
 absl::StatusOr<GrpcCredentials> EtcdCredentials(const Config& config, Rank rank,
                                                 const GrpcCredentials& nodes) {
   if (!config.has_etcd_ca()) return nodes;
@@ -49,7 +49,7 @@ absl::StatusOr<NodeRunOptions> NodeOptionsOf(const Config& config, const NodeIde
                                              const NodeAddresses& addresses,
                                              const CoordinatorPlace& place, std::string token,
                                              const std::optional<std::string>& role_folder) {
-  const SignalsAreForOthers meanwhile;  // with a store come threads
+  const SignalsAreForOthers meanwhile;  // a store has threads
   NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
   options.joins = config.join();
   options.telemetry = addresses.telemetry;

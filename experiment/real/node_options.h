@@ -1,5 +1,5 @@
-// What a node takes from its settings before it is one: its credentials, the run's token, how it
-// finds rank 0 and where that one's role is kept.
+// Determines what a node takes from its settings before it starts: its credentials, the run's
+// token, how it finds rank 0, and where rank 0's role is kept.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_OPTIONS_H_
 #define GRAPEVINE_EXPERIMENT_REAL_NODE_OPTIONS_H_
 
@@ -15,13 +15,13 @@
 
 namespace grapevine {
 
-// `token` may be empty (NodeToken). `role_folder`: where all nodes are of one machine, the folder
-// in which rank 0's role is kept unless --coordinator names a place; none: there alone. Reads
-// certificates and begins to look for rank 0; what is unsafe is logged. Errors are kUsage or
-// kInput.
+// Returns the options of a node. `token` may be empty (NodeToken). `role_folder` is, if all nodes
+// are on one machine, the folder in which rank 0's role is kept unless --coordinator names a place;
+// if it is absent, the role is kept in that place alone. Reads certificates, begins to look for
+// rank 0, and logs what is unsafe. Errors are kUsage or kInput.
 //
-// Called by a process's first thread before it has others, for those that start here take no
-// signals.
+// Must be called by a process's first thread before it has others, so that threads that start here
+// take no signals.
 absl::StatusOr<NodeRunOptions> NodeOptionsOf(const Config& config, const NodeIdentity& identity,
                                              const NodeAddresses& addresses,
                                              const CoordinatorPlace& place, std::string token,

@@ -174,7 +174,7 @@ absl::Status NodeRecording::JoinTraces() {
   return absl::OkStatus();
 }
 
-// Their concatenation. What is on other machines replays beside it.
+// Concatenates the parts. The parts on other machines replay beside the result.
 absl::Status NodeRecording::JoinEvents() {
   const std::vector<std::string> parts = Parts(NodeRecordingPath);
   std::vector<Rank> missing;

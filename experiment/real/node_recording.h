@@ -30,17 +30,17 @@
 
 namespace grapevine {
 
-// How long the gradients and the mixing of one node took. Thread-compatible. Its memory does not
-// depend on the length of the run.
+// Records how long the gradients and the mixing of one node took. Thread-compatible. Its memory
+// does not depend on the length of the run.
 class ProfileRecorder {
  public:
   explicit ProfileRecorder(std::string device) : device_(std::move(device)) {}
 
-  // `gradient` is zero on a parameter server. The first round, which warms up, is left out if
-  // there are more.
+  // Adds a round. `gradient` is zero on a parameter server. The first round, which warms up, is
+  // left out if others follow.
   void OnRound(std::chrono::nanoseconds gradient, std::chrono::nanoseconds mix, int64_t mix_bytes);
 
-  // One device, with a sample of at most kMaxTimes times.
+  // Returns the profile of one device, with a sample of at most kMaxTimes times.
   ComputeProfile Profile() const;
 
   static constexpr size_t kMaxTimes = 4096;
@@ -50,7 +50,7 @@ class ProfileRecorder {
 
   const std::string device_;
   int64_t rounds_ = 0;
-  std::vector<int64_t> times_;  // of every stride_-th gradient
+  std::vector<int64_t> times_;  // times of every stride_-th gradient
   int64_t stride_ = 1;
   int64_t gradients_ = 0;
   int64_t mix_bytes_ = 0;
@@ -65,20 +65,21 @@ class NodeRecording {
   static absl::StatusOr<std::unique_ptr<NodeRecording>> Make(const Config& config, Rank rank,
                                                              std::string run_directory);
 
-  // Null when no trace is wanted.
+  // The recorder of the trace; null if no trace is wanted.
   TraceRecorder* trace() { return recorder_.get(); }
 
-  // The algorithm to drive: one whose events are noted, if that is wanted. This outlives it.
+  // Returns the algorithm to drive: if events are wanted, one that notes them. This object must
+  // outlive it.
   std::unique_ptr<Algorithm> Recorded(std::unique_ptr<Algorithm> algorithm, RecordingHeader header);
-  // Before the first event, once the node's folder exists.
+  // Begins the events. Must be called before the first event, once the node's folder exists.
   absl::Status BeginEvents();
 
   void OnRound(const RoundReport& report);
 
-  // Writes this node's part, after training and before the node reports that. `model` is its final
-  // one; no data: none.
+  // Writes this node's part. Must be called after training, before the node reports that it has
+  // trained. `model` is the node's final model; without data if it has none.
   absl::Status WritePart(const SharedVector& model);
-  // On rank 0, once all nodes have trained.
+  // Joins the parts. Must be called on rank 0, once all nodes have trained.
   absl::Status Join();
 
  private:
@@ -89,7 +90,7 @@ class NodeRecording {
   absl::Status JoinTraces();
   absl::Status JoinProfiles();
   absl::Status JoinEvents();
-  // The nodes' parts of the trace or the profile.
+  // Returns the paths of all nodes' parts, by rank.
   std::vector<std::string> Parts(std::string (*path)(const std::string& folder)) const;
   void WarnOfMissing(std::string_view what, const std::vector<Rank>& missing) const;
 
@@ -100,7 +101,7 @@ class NodeRecording {
   std::unique_ptr<ProfileRecorder> profiler_;
   RecordingHeader header_;
   std::unique_ptr<RecordingWriter> events_;
-  // Rank 0's:
+  // Files of rank 0:
   std::unique_ptr<ChromeTrace> trace_;
   std::unique_ptr<AtomicFile> profile_;
   std::unique_ptr<AtomicFile> recording_;

@@ -48,9 +48,9 @@ std::vector<control::Agreement> Agreements(const std::vector<IdentityItem>& iden
   return agreements;
 }
 
-// The gradients of a phantom take the time that --compute gives, others their own, and a
-// straggler's more.
-// `compute`, which may be null, outlives the pace.
+// Returns how long this node's gradients take: those of a phantom the time that --compute gives,
+// others their own time, and a straggler's longer. `compute`, which may be null, must outlive the
+// pace.
 GradientPace OwnPace(const Experiment& experiment, const ComputeTime* compute, Rank rank) {
   using std::chrono::nanoseconds;
   if (compute != nullptr) {
@@ -65,7 +65,7 @@ GradientPace OwnPace(const Experiment& experiment, const ComputeTime* compute, R
   };
 }
 
-// The same while the node may be slow on purpose; `chaos` may be null.
+// Returns the pace `own`, slowed down while the node is slow on purpose. `chaos` may be null.
 GradientPace PaceOf(GradientPace own, const std::shared_ptr<NodeChaos>& chaos) {
   using std::chrono::nanoseconds;
   if (chaos == nullptr) return own;
@@ -75,19 +75,22 @@ GradientPace PaceOf(GradientPace own, const std::shared_ptr<NodeChaos>& chaos) {
   };
 }
 
-// Those of a desk, which may be null: then the runner's own.
+// Returns what makes the gradients of a desk. Without a desk, it is empty: the runner makes its own
+// gradients.
 MakeGradients GradientsFrom(const std::shared_ptr<GradientDesk>& desk) {
   if (desk == nullptr) return {};
   return [desk](GradientReports reports) { return desk->NewComputer(std::move(reports)); };
 }
 
-// None are of an open-ended run.
+// Returns the number of rounds; absent for an open-ended run.
 std::optional<Round> PlannedRounds(const RunPlan& plan) {
   return plan.open_ended ? std::nullopt : std::optional(plan.rounds);
 }
 
-// All nodes save at the same rounds, or none. Where rank 0 calls for checkpoints by its clock, its
-// own time counts. All who begin the run go on, or none; whoever comes in gets all from the others.
+// Returns what the nodes must agree on about checkpoints. All nodes save at the same rounds, or
+// none does. If rank 0 calls for checkpoints by its clock, only its own time counts. All nodes that
+// begin the run go on from a checkpoint, or none does; a node that comes in later gets everything
+// from the others.
 std::vector<control::Agreement> CheckpointAgreements(
     const Config& config, const std::optional<CheckpointInterval>& every) {
   std::string saves = "not given";
@@ -107,7 +110,8 @@ control::SavedPart PartWith(Round round, int64_t bytes, uint32_t checksum) {
   return part;
 }
 
-// A model as if it were a node's part. All have done as many steps as there were nominal rounds.
+// Returns a model as if it were a node's part. All nodes have done as many steps as there were
+// nominal rounds.
 control::SavedPart PartOfModel(Round round, const SharedVector& model) {
   const auto bytes = static_cast<size_t>(model.size) * sizeof(float);
   control::SavedPart part =
@@ -116,7 +120,8 @@ control::SavedPart PartOfModel(Round round, const SharedVector& model) {
   return part;
 }
 
-// `mean`: if all begin at it, else null.
+// Returns where the run goes on. `mean` is the part with which all nodes begin if they begin at the
+// mean of the models, and null otherwise.
 control::Resumed ResumedFrom(const Checkpoint& checkpoint, const Experiment& experiment,
                              const EarlierTraffic& traffic, const control::SavedPart* mean,
                              const RunSoFar& so_far) {
@@ -173,8 +178,8 @@ void AddWaits(const AwaitedPeers& awaited, control::NodeMetrics* report) {
 
 namespace {
 
-// Half of the time that all results have: that a file makes no progress says more than that a node
-// is slow.
+// Returns the time in which a file must be written. It is half of the time that all results have,
+// because an error about a file that makes no progress says more than one about a slow node.
 std::chrono::nanoseconds WritingTime(const Experiment& experiment) {
   return ResolvedTimeout(experiment.config().step_timeout()) / 2;
 }
@@ -259,7 +264,7 @@ absl::Status NodeRun::BecomeInterruptible() {
   return interrupted_;
 }
 
-// The sizes with which docs/benchmarks.md compares a node's memory; networks add their
+// Logs the sizes with which docs/benchmarks.md compares a node's memory; networks add their
 // activations.
 void NodeRun::LogSizes() const {
   const TrainTest* data = experiment_->problem().data();
@@ -316,7 +321,7 @@ absl::Status NodeRun::PrepareToGoOn() {
     others_ = CheckpointOfOthers(*experiment_);
     const absl::Status found = others_ ? PrepareToBeginAtMean(*others_) : FindOwnParts();
     if (found.ok() || !options_.joins) return found;
-    // A run that is under way gives it all that it needs, and takes old checkpoints away.
+    // A run that is under way gives this node all that it needs, and removes old checkpoints.
     LOG(INFO) << "rank " << options_.rank << " has no part of a checkpoint: " << found;
     return absl::OkStatus();
   }
@@ -481,7 +486,7 @@ absl::Status NodeRun::OnRole() {
   return absl::OkStatus();
 }
 
-// What is complete stays as it is. Evaluations before may be missing.
+// Complete checkpoints stay as they are. Earlier evaluations may be missing.
 absl::Status NodeRun::InheritCheckpoints(const std::vector<RunMetrics>& measured) {
   RETURN_IF_ERROR(PrepareCompletion());
   const absl::StatusOr<Checkpoint> last = FindCheckpoint(options_.run_directory);
@@ -638,7 +643,7 @@ void NodeRun::OnPart(Rank rank, const control::SavedPart& part) {
   if (!status.ok()) session_->Interrupt(std::move(status));
 }
 
-// Results and later checkpoints go before the lines that they rely on, which all nodes cut.
+// Removes the results and the later checkpoints, before all nodes cut the lines that these rely on.
 absl::Status NodeRun::OnGathered() {
   if (!resumed_) return absl::OkStatus();
   RETURN_IF_ERROR(RemoveResults(options_.run_directory));
@@ -663,7 +668,7 @@ absl::Status NodeRun::OnResumed(const control::Resumed& resumed) {
     RETURN_IF_ERROR(RestoreOwnPart(own));
   }
   if (coordinates_) return ContinueFiles();
-  // On a disk of its own, of the time when this node had rank 0's role.
+  // The disk may be this node's own, with files of the time when the node had rank 0's role.
   if (HasResults(options_.run_directory)) RETURN_IF_ERROR(RemoveResults(options_.run_directory));
   if (!HasCheckpoints(options_.run_directory)) return absl::OkStatus();
   return InvalidateCheckpointsAfter(options_.run_directory, begin_);
@@ -689,7 +694,7 @@ absl::Status NodeRun::RestoreOwnPart(const control::SavedPart& own) {
 absl::Status NodeRun::ContinueFiles() {
   if (others_) RETURN_IF_ERROR(ChangeNodesOf(options_.run_directory, *others_, *experiment_));
   RETURN_IF_ERROR(KeepLinesUntil(MetricsPath(options_.run_directory), begin_).status());
-  // The nodes know the limit, but not that it will not move.
+  // The nodes know the limit, but not that it is final.
   if (horizon_.final()) session_->ExtendRoundLimit(horizon_.limit(), true, horizon_.growth());
   return OpenRunMetrics(begin_);
 }
@@ -705,7 +710,8 @@ void NodeRun::OnJoined(const std::vector<View>& views, const control::Joined& jo
   for (const View& view : views) course_->GoOn(view);
 }
 
-// Not earlier: if the nodes share a file system, rank 0 creates the folder above.
+// Opens this node's files, and not earlier: if the nodes share a file system, rank 0 creates the
+// folder above.
 absl::Status NodeRun::OnStart() {
   if (options_.on_begun) options_.on_begun();
   start_ = std::chrono::steady_clock::now();
@@ -723,15 +729,16 @@ absl::Status NodeRun::OnStart() {
   return recording_->BeginEvents();
 }
 
-// The runner's thread says what it fails with, unless it is the one that the disk keeps. Whoever
-// ends the process hears of it first: what is kept may hold a lock.
+// Reports the stalled disk to the others: the runner's thread, which otherwise reports its error
+// itself, may be the one that the disk keeps. Calls on_stalled first, for the part of the program
+// that ends the process: the thread that is kept may hold a lock.
 void NodeRun::OnStalledDisk(const absl::Status& why) {
   options_.on_stalled(why);
   session_->ReportLoss(options_.rank, why);
   session_->Interrupt(why);
 }
 
-// What the process before has written until then stays, and all that it has counted.
+// Keeps what the process before this one has written until round begin_, and all its counts.
 absl::StatusOr<std::string> NodeRun::ContinueNodeFolder() {
   ASSIGN_OR_RETURN(std::string folder, CreateNodeDirectory(options_.run_directory, options_.rank));
   const EarlierTraffic::Node before = TrafficOf(options_.run_directory, options_.rank);
@@ -743,7 +750,7 @@ absl::StatusOr<std::string> NodeRun::ContinueNodeFolder() {
 
 absl::StatusOr<std::string> NodeRun::NodeFolder() {
   const Config& config = experiment_->config();
-  RemoveAbandonedFiles(options_.run_directory);  // on a disk of its own nobody else does
+  RemoveAbandonedFiles(options_.run_directory);  // no other process does on the node's own disk
   if (joined_) return ContinueNodeFolder();
   if (!config.has_resume()) {
     return PrepareNodeDirectory(options_.run_directory, options_.rank, config.overwrite());
@@ -806,7 +813,7 @@ absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
   if (work.gradients > 0) *report.mutable_steps() = ToReport(StepsOf(work, metrics));
   if (objective_) AddWaits(work.awaited, &report);
   if (evaluator_) {
-    // A report's sum is over its samples: those whose losses are known stand for all.
+    // The sum of a report is over all its samples: those whose losses are known stand for the rest.
     if (work.losses > 0) {
       const double known = static_cast<double>(work.passes) / static_cast<double>(work.losses);
       report.set_train_loss_sum(work.loss_sum * known * static_cast<double>(batch));
@@ -875,13 +882,14 @@ absl::Status NodeRun::Evaluate(const AveragedModel& average) {
       EvaluateAverage(average, course_->plan().EvaluationSamples(average.round), *evaluator_);
   if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
   options_.on_average(average);
-  // Whoever had the role before may have moved the limit, or met the target and not said so.
+  // The node that had the role before may have moved the limit, or met the target without saying
+  // so.
   const bool followed = options_.rank != 0 || options_.joins;
   if (followed) horizon_.CatchUp(told_limit_);
   if (told_limit_ < experiment_->rounds()) horizon_.Close(told_limit_);
   const bool met_before = horizon_.reached();
   const bool moved = horizon_.OnEvaluation(*evaluation) || (followed && horizon_.final());
-  // Once the end is settled, nobody else could evaluate that model.
+  // Once the end is settled, no other node could evaluate that model.
   const bool written_first = experiment_->role_moves() && horizon_.final();
   if (moved && !written_first) ExtendRoundLimit();
   collector_->OnEvaluation(*evaluation);

@@ -30,11 +30,13 @@ namespace grapevine {
 namespace {
 
 constexpr size_t kMaxShown = 100;
-// In which the others hear that a node has failed, and its threads end, where its disk lets them.
+// The time in which the other nodes hear that this one has failed, and its threads end, if its disk
+// lets them.
 constexpr std::chrono::seconds kFarewell{8};
 constexpr char kAbandoned[] = "the program that computed its gradients has left the run";
 
-// Readers of a run's directory take one with a simulated network for simulated.
+// Completes the configuration for the run's files. Clears the settings of the simulation: readers
+// of a run's directory take a run with a simulated network for simulated.
 void CompleteForRecords(Config* config) {
   for (const ConfigField* field : ConfigFields()) {
     if (InfoOf(*field).section() == SIMULATION) ClearField(*field, config);
@@ -63,15 +65,15 @@ bool IsGiven(const ResolvedConfig& resolved, const char* name) {
   return resolved.OriginOf(name).source != Source::kDefault;
 }
 
-// Whoever does not say how long the run is says when it ends.
+// Makes a run open-ended if its length is not given: its programs then say when it ends.
 void LeaveOpen(ResolvedConfig* resolved) {
   if (IsGiven(*resolved, "epochs") || IsGiven(*resolved, "rounds")) return;
   resolved->config.clear_epochs();
   resolved->config.set_rounds(kOpenEndedRounds);
 }
 
-// Without data an epoch is a round: to evaluate and to measure after each would take longer than
-// many a step.
+// Makes evaluations and measurements less frequent. Without data an epoch is a round: to evaluate
+// and to measure after each would take longer than many a step.
 void ThinOut(ResolvedConfig* resolved) {
   constexpr int64_t kLines = 1000;  // more than a picture shows
   constexpr int64_t kSome = 10;     // rounds, of a run of unknown length
@@ -84,7 +86,8 @@ void ThinOut(ResolvedConfig* resolved) {
                                            : std::max<int64_t>(1, config.rounds() / kLines));
 }
 
-// What is done to gradients as Grapevine computes them, or measured of them.
+// Refuses settings about gradients that Grapevine computes: what is done to them, and what is
+// measured of them.
 absl::Status CheckOfOthers(const Config& config) {
   for (const char* name : {"accumulate", "batch_schedule", "clip_norm", "device", "noise_scale",
                            "norms", "profile", "record", "slow", "straggler"}) {
@@ -98,7 +101,7 @@ absl::Status CheckOfOthers(const Config& config) {
   return absl::OkStatus();
 }
 
-// Whether a step subtracts a gradient as it is.
+// Checks that a step subtracts a gradient as it is.
 absl::Status TakesUpdates(const Experiment& experiment) {
   const Config& config = experiment.config();
   const bool plain = experiment.learning_rate() == 1 && config.momentum() == 0 &&
@@ -110,7 +113,7 @@ absl::Status TakesUpdates(const Experiment& experiment) {
       "momentum=0, weight_decay=0, schedule=constant and no scale_lr");
 }
 
-// Whether it can end wherever its programs do.
+// Checks that an open-ended run can end wherever its programs do.
 absl::Status CheckOpenEnd(const Experiment& experiment) {
   if (!experiment.plan().open_ended) return absl::OkStatus();
   if (!experiment.has_rounds()) {
@@ -118,7 +121,8 @@ absl::Status CheckOpenEnd(const Experiment& experiment) {
                                    ": its nodes share a budget of gradients; say how many with "
                                    "rounds, for each node"));
   }
-  // A server hears of the end from rank 0, and of the last gradients from others, maybe before.
+  // A server hears of the end from rank 0, and of the last gradients from other nodes, maybe
+  // before.
   if (experiment.workers() < experiment.config().nodes()) {
     return UsageError(absl::StrCat("--algorithm=", experiment.config().algorithm(),
                                    ": its servers must know the end before they come to it; say "
@@ -131,7 +135,7 @@ absl::Status CheckOpenEnd(const Experiment& experiment) {
       "(optimizer=sgd, lr=1, momentum=0, weight_decay=0, schedule=constant)");
 }
 
-// Where the files of this node's run are to be.
+// The place of the files of this node's run.
 struct Place {
   std::unique_ptr<const TemporaryFolder> temporary;
   RunReservation folder;
@@ -152,7 +156,8 @@ absl::StatusOr<Place> PlaceOfFiles(Config& config, Rank rank) {
   return Place{std::move(temporary), RunReservation(LockedFolder{config.out(), nullptr})};
 }
 
-// Rank 0 cannot begin; the others, which may be waiting for it, hear why.
+// Returns `why`, the error for which this node cannot begin. On rank 0, first tells the other
+// nodes, which may be waiting.
 absl::Status Told(NodeRunOptions& options, const Config& config, absl::Status why) {
   if (options.rank != 0 || options.joins) return why;
   options.session.size = config.nodes();
@@ -181,13 +186,13 @@ absl::StatusOr<std::unique_ptr<OutsideNode>> OutsideNode::Join(
   ThinOut(&resolved);
   ASSIGN_OR_RETURN(const CoordinatorPlace where, PlaceOfCoordinator(config, /*launched=*/false));
   ASSIGN_OR_RETURN(const NodeIdentity identity, IdentifyNode(where, &resolved, /*alone=*/true));
-  const bool alone = identity.rank.origin == kNobody;  // and found by nobody
+  const bool alone = identity.rank.origin == kNobody;  // nobody finds such a node
   ASSIGN_OR_RETURN(const NodeAddresses addresses, AddressesOf(config, identity, alone));
   ASSIGN_OR_RETURN(TokenSource token, NodeToken(config, addresses));
   ASSIGN_OR_RETURN(NodeRunOptions options,
                    NodeOptionsOf(config, identity, addresses, where, std::move(token.secret),
                                  /*role_folder=*/std::nullopt));
-  // Before there are files.
+  // Checked before any files exist.
   absl::Status watched = options.rank == 0 ? DashboardText(config).status() : absl::OkStatus();
   if (!watched.ok()) return Told(options, config, std::move(watched));
   absl::StatusOr<Place> place = PlaceOfFiles(config, options.rank);
@@ -230,7 +235,8 @@ bool OutsideNode::Stalled() {
 
 void OutsideNode::Release(std::unique_ptr<OutsideNode> node) {
   if (!node->Stalled()) return;
-  // A call that is over lets go of what it holds, and is waited for until then.
+  // A call that is over lets go of what it holds. BoundedCall waits for the call until the
+  // deadline.
   BoundedCall().Run([kept = std::shared_ptr<OutsideNode>(std::move(node))] {},
                     std::chrono::steady_clock::now() + kFarewell);
 }
@@ -254,7 +260,7 @@ void OutsideNode::Begin(NodeRunOptions options) {
     average_ = std::move(copy);
   };
   run_ = std::make_unique<NodeRun>(experiment_.get(), std::move(options));
-  const SignalsAreForOthers meanwhile;  // they are the caller's
+  const SignalsAreForOthers meanwhile;  // signals are the caller's
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -285,7 +291,7 @@ absl::StatusOr<std::optional<GradientDesk::Task>> OutsideNode::Await(
   return desk_->Await(deadline);
 }
 
-// Buffers: v <- (1 - m) v + m b has become `weights`, which gives b (ReplicaLayout).
+// For buffers, v <- (1 - m) v + m b has become `weights`, which gives b (ReplicaLayout).
 absl::Status OutsideNode::DeliverWeights(const GradientDesk::Task& task, const float* weights,
                                          double loss) {
   RETURN_IF_ERROR(TakesUpdates(*experiment_));
@@ -295,7 +301,7 @@ absl::Status OutsideNode::DeliverWeights(const GradientDesk::Task& task, const f
   const int64_t buffers = layout.parameter_size;
   const WeightedVector update[] = {{1, before}, {-1, weights}};
   WeightedSum(update, buffers, gradient);
-  // Where nothing moves a buffer, whatever is there for it.
+  // If nothing moves a buffer, its gradient may be anything.
   const float momentum = layout.buffer_momentum > 0 ? layout.buffer_momentum : 1;
   const WeightedVector batch[] = {{1 / momentum, weights + buffers},
                                   {1 - 1 / momentum, before + buffers}};

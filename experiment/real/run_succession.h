@@ -1,6 +1,7 @@
-// What a process finds in the run directory of those before it: of the run, if it takes over rank
-// 0's role, and of its own rank, if it comes into the run. That is what was measured before, if it
-// shares a file system with them, and otherwise nothing.
+// Finds what earlier processes have left in the run directory: what they left of the run, for a
+// process that takes over rank 0's role, and what they left of its own rank, for a process that
+// comes into the run. These are their measurements, if the process shares a file system with them,
+// and otherwise nothing.
 //
 // Stateless.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_RUN_SUCCESSION_H_
@@ -21,21 +22,23 @@
 namespace grapevine {
 
 struct InheritedRun {
-  std::vector<RunMetrics> measured;    // the lines of metrics.jsonl
-  std::map<Rank, int64_t> bytes_sent;  // as the nodes' own files say
+  std::vector<RunMetrics> measured;    // lines of metrics.jsonl
+  std::map<Rank, int64_t> bytes_sent;  // by rank, as the nodes' own files say
 };
 
-// Removes what killed processes have not written to its end, and writes the configuration where the
-// directory has none. kInput or kOutput names the file.
+// Returns what is known of the run. Removes what killed processes have not written to its end, and
+// writes the configuration if the directory has none. Errors are kInput or kOutput and name the
+// file.
 absl::StatusOr<InheritedRun> InheritRun(const std::string& run_directory, const Config& config);
 
-// Whether a run that has ended after `last` rounds, the last model evaluated, has its results here.
-// Where rank 0's role came after that, and the disk is another, there is neither the last
-// measurement (of round `measured`) nor the model: kPeerLost says where they are.
+// Checks that a run that has ended after `last` rounds, with the last model evaluated, has its
+// results in this directory. If rank 0's role came to this process after that, and the disk is
+// another, both the last measurement and the model are missing: kPeerLost says where they are.
+// `measured` is the round of the latest measurement that is here.
 absl::Status CheckResultsAreHere(const std::string& run_directory, Round measured, Round last);
 
-// What processes of that rank have sent and received, as far as their file says; nothing of a node
-// whose folder is not here, and while its last line is being written.
+// Returns what processes of this rank have sent and received, as far as their file says; zero for a
+// node whose folder is not here, and while its last line is being written.
 EarlierTraffic::Node TrafficOf(const std::string& run_directory, Rank rank);
 
 }  // namespace grapevine

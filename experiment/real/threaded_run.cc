@@ -74,7 +74,7 @@ class ThreadedRun {
     changed_.NotifyAll();
   }
 
-  // Absent if rank 0 failed before it listened.
+  // Waits for rank 0's address; absent if a node has failed.
   std::optional<HostAddress> AwaitCoordinator() {
     MutexLock lock(mutex_);
     while (!coordinator_ && status_.ok()) {
@@ -84,7 +84,7 @@ class ThreadedRun {
     return status_.ok() ? coordinator_ : std::nullopt;
   }
 
-  // Null if another node has failed.
+  // Makes the run of a node; null if another node has failed.
   NodeRun* Begin(Node& node) {
     MutexLock lock(mutex_);
     if (!status_.ok()) return nullptr;
@@ -92,7 +92,8 @@ class ThreadedRun {
     return node.run.get();
   }
 
-  // The others may be waiting for this one, which rank 0 may not know yet.
+  // Ends all nodes with the first error: they may be waiting for the node that failed, and rank 0
+  // may not know yet.
   void End(const absl::Status& why) {
     MutexLock lock(mutex_);
     if (!status_.ok()) return;
@@ -107,7 +108,7 @@ class ThreadedRun {
   Condition changed_;
   std::optional<HostAddress> coordinator_ ABSL_GUARDED_BY(mutex_);
   absl::Status status_ ABSL_GUARDED_BY(mutex_);  // the first error
-  std::vector<Node> nodes_;                      // `run` is guarded
+  std::vector<Node> nodes_;                      // the `run` of each is guarded by mutex_
 };
 
 }  // namespace

@@ -15,13 +15,13 @@
 namespace grapevine {
 
 struct ThreadedRunOptions {
-  std::string run_directory;  // exists
+  std::string run_directory;  // must exist
   // Receives every measurement of the run, on threads of rank 0; must not wait.
   std::function<void(const RunMetrics&)> on_metrics = [](const RunMetrics&) {};
 };
 
-// Trains to the end and reads the results. If a node fails the others end too; the error is that
-// of the first one. Blocks; any thread.
+// Trains to the end and returns the results. If a node fails, the others end too, and the error is
+// that of the first node that failed. Blocks. Safe from any thread.
 absl::StatusOr<Summary> RunInThreads(const Experiment& experiment, ThreadedRunOptions options);
 
 }  // namespace grapevine

@@ -16,8 +16,8 @@ std::set<Rank> RanksIn(const Dispute& dispute) {
   return ranks;
 }
 
-// "; ranks 1, 2 have lost rank 3, which has lost rank 4", where there are several with whom it is
-// at odds.
+// Returns "; ranks 1, 2 have lost rank 3, which has lost rank 4", say, if the rank is at odds with
+// several others; otherwise an empty text.
 std::string AtOdds(Rank rank, const Dispute& dispute) {
   std::vector<Rank> losers, lost;
   std::set<Rank> opponents;
@@ -67,7 +67,8 @@ void Accusations::NoteWithout(const Loss& loss) {
   std::set<Rank>& without = without_[loss.lost];
   without.insert(loss.reporter);
   if (!IsLostByMost(loss.lost)) return;
-  // Of the others: the same break, from the culprit's side or before this was known.
+  // Proofs against those that have lost it are about the same break, from the culprit's side or
+  // before this was known.
   std::erase_if(proven_, [&](const auto& entry) { return without.contains(entry.first); });
 }
 
@@ -138,7 +139,7 @@ std::optional<Rank> Accusations::Judged(const Dispute& dispute, SteadyTime now,
     if (kept.contains(rank) || last_heard(rank) >= opened) continue;
     const std::optional<SteadyTime> accused = AccusedSince(rank, dispute, kept);
     if (accused && now >= *accused + LongestHearing(options_.peer_timeout)) return rank;
-    all_heard = false;  // who merely has lost others speaks, or is silent for too long
+    all_heard = false;  // a node that has merely lost others speaks, or is silent for too long
   }
   return all_heard ? std::optional(FewestToGo(dispute, kept).front()) : std::nullopt;
 }
@@ -163,7 +164,7 @@ Accusation Accusations::Against(Rank rank, const Dispute& dispute) const {
     return found;
   };
   const Pending* said = last(&Loss::lost);
-  if (said == nullptr) said = last(&Loss::reporter);  // nobody has lost it
+  if (said == nullptr) said = last(&Loss::reporter);  // no node has lost it
   Accusation against = said->accusation;
   against.culprit = rank;
   against.message += AtOdds(rank, dispute);

@@ -5,8 +5,8 @@
 
 namespace grapevine {
 
-// A run that needs all ends with any. Of one that does not, more than half have ended because of
-// this node, and fewer for reasons of their own.
+// A run that needs all its nodes ends with any of them. In a run that does not, more than half have
+// ended because of this node, and fewer for reasons of their own.
 Awakening::Finding Awakening::Judge(SteadyTime now, size_t heard, size_t gone) const {
   const size_t deserters = options_.resilient ? options_.others / 2 + 1 : 1;
   if (gone >= deserters) return Finding::kDeserted;

@@ -1,8 +1,9 @@
-// Whether the others still follow a coordinator that stood still for about as long as they wait for
-// it. If they stood still, too, they do, and the run goes on. If not, they have ended or gone on
-// without it: that is no failure of theirs, and it must not go on alone.
+// Finds out whether the others still follow a coordinator that stood still for about as long as
+// they wait for it. If they stood still, too, they follow it, and the run goes on. If not, they
+// have ended or gone on without it: that is no failure of theirs, and the coordinator must not go
+// on alone.
 //
-// Until this is known nobody is judged: processes that are gone are kept for later (Tenure).
+// Until this is known, no node is judged: processes that are gone are kept for later (Tenure).
 //
 // Thread-compatible; without I/O.
 #ifndef GRAPEVINE_NODE_CONTROL_AWAKENING_H_
@@ -22,22 +23,25 @@ class Awakening {
 
   struct Options {
     std::chrono::nanoseconds stood_still;
-    std::chrono::milliseconds peer_timeout;  // how long the others wait
-    size_t others;                           // the members then, but for this node
-    bool resilient;                          // they may be fewer from here on
+    // How long the others wait for this node.
+    std::chrono::milliseconds peer_timeout;
+    // The number of members at that time, without this node.
+    size_t others;
+    // Whether the run goes on with fewer members.
+    bool resilient;
   };
 
-  // Whether others may have lost this node meanwhile. They count from when they last heard it,
-  // which was an eighth earlier at most.
+  // Returns whether others may have lost this node meanwhile. They count from when they last heard
+  // it, which was earlier by an eighth of peer_timeout at most.
   static bool IsDue(std::chrono::nanoseconds stood_still, std::chrono::milliseconds peer_timeout) {
     return stood_still >= peer_timeout * 7 / 8;
   }
 
   Awakening(const Options& options, SteadyTime now) : options_(options), woke_(now) {}
 
-  // `heard`: how many of the others have said something since. `gone`: how many have gone.
+  // Judges the others. `heard` of them have said something since this node awoke; `gone` have gone.
   Finding Judge(SteadyTime now, size_t heard, size_t gone) const;
-  // "rank 0 itself stood still for 40 s (...)".
+  // Returns, for example, "rank 0 itself stood still for 40 s (...)".
   std::string Describe(const std::string& self) const;
 
  private:

@@ -67,7 +67,7 @@ bool BudgetDesk::EndsAt(Rank rank, Round steps) const {
 
 void BudgetDesk::Advance() {
   if (held_) return;
-  // What nodes have done before may go beyond the end that is known so far.
+  // The steps that nodes have done before may go beyond the end that is known so far.
   while (passed_ < std::min(end_, budget_.steps() / options_.workers)) {
     if (!MayPass(passed_ + 1)) return;
     ++passed_;
@@ -97,7 +97,7 @@ void BudgetDesk::Cut(Round round) {
   }
 }
 
-// Those that are no longer open were taken by all.
+// All nodes have taken the cuts that are no longer open.
 bool BudgetDesk::Measured(Round round) const {
   const auto last = std::ranges::find_if(open_.rbegin(), open_.rend(),
                                          [round](Round cut) { return cut <= round; });

@@ -1,17 +1,18 @@
-// Rank 0's part of a run whose nodes share a budget of gradients (algorithm/async_gradients.h):
-// each worker's limit, when to measure, and when the run is over. Without I/O.
+// Decides for rank 0, in a run whose nodes share a budget of gradients
+// (algorithm/async_gradients.h), each worker's limit, when to measure, and when the run is over.
+// Without I/O.
 //
-// A nominal round is over when the workers together have done as many steps as it has: all nodes
-// are then told to measure (a cut), each at its next boundary or at once where it rests. So
+// A nominal round is over when the workers together have done as many steps as it has. All nodes
+// are then told to measure (a cut), each at its next boundary, or at once if it rests. Thus
 // measurements are as far apart as those of a run with rounds, and no node waits for another to
 // take them. Several cuts may be open (kMaxOpen), but only one whose models are averaged: a node
-// that still averages an earlier one stops until that is done, and must be able to rely on all the
-// others having added theirs. The last cut waits until all workers rest: what is measured then is
-// what the run leaves.
+// that still averages an earlier cut stops until that is done, and must be able to rely on all
+// other nodes having added their models. The last cut waits until all workers rest: what is
+// measured then is what the run leaves.
 //
 // The run is over when the budget is used up and every worker has come to rest at its limit.
-// Nothing that it began is then under way, and nobody begins anything more: nodes that serve others
-// may end, too. Before that none may, even if it is idle.
+// Nothing that a worker began is then under way, and no node begins anything more: nodes that serve
+// others may end, too. Before that no such node may end, even if it is idle.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_BUDGET_DESK_H_
@@ -31,67 +32,70 @@ namespace grapevine {
 
 struct BudgetDeskOptions {
   Rank nodes = 1;
-  Rank workers = 1;  // the ranks below; the others are servers
-  Round window = 1;  // steps between a worker's exchanges
-  Round rounds = 0;  // nominal: the furthest end of the run
-  // Of a run that goes on: the nominal rounds that are over, and what each worker has done.
+  Rank workers = 1;  // the ranks below are workers, the others servers
+  Round window = 1;  // steps between two exchanges of a worker
+  Round rounds = 0;  // nominal rounds: the furthest end of the run
+  // For a run that goes on: the number of nominal rounds that are over, and of the steps that each
+  // worker has done.
   Round begin = 0;
   std::vector<Round> done = {};
-  // The end is settled by Extend alone, also the furthest one: what is evaluated then may have to
-  // be averaged again, where members are lost.
+  // Whether only Extend settles the end, even the furthest one: if members are lost, the models
+  // that are evaluated at the end may have to be averaged again.
   bool settles_last = false;
-  // Whether all nodes measure when so many nominal rounds are over, and whether their models are
-  // averaged then. What is evaluated is also measured.
+  // Return whether all nodes measure when this many nominal rounds are over, and whether their
+  // models are averaged then. Every evaluated round is also measured.
   std::function<bool(Round)> measured;
   std::function<bool(Round)> evaluated;
 };
 
 class BudgetDesk {
  public:
-  // Cuts that may be open at once: of which some node has not said that it has taken them. So
-  // little waits for a node that is stopped, or computes, while others do thousands of rounds.
+  // The most cuts that may be open, that is, which some node has not reported as taken. It keeps
+  // small what waits for a node that is stopped, or computes, while others do thousands of rounds.
   static constexpr Round kMaxOpen = 256;
 
   explicit BudgetDesk(BudgetDeskOptions options);
 
-  // Moves the end of the run outwards to so many nominal rounds; `final` settles it, as does the
-  // furthest end, unless that settles last.
+  // Moves the end of the run outwards to `rounds` nominal rounds. `final` settles it, as does the
+  // furthest end, unless settles_last is set.
   void Extend(Round rounds, bool final);
-  // InvalidArgument, phrased to follow "rank 3 ", says what no node can report.
+  // Handles a report of `rank`. Returns InvalidArgument, phrased to follow "rank 3 ", if no node
+  // can report this.
   absl::Status OnSteps(Rank rank, const control::Steps& report);
 
-  // `rank`, which has not left before, is out of the run: the others share what it has not done,
-  // and nobody waits for it. Members change with that: the desk is held up (Hold).
+  // Takes `rank`, which has not left before, out of the run: the others share the steps that it has
+  // not done, and no node waits for it. Since members change with that, the desk is held up (Hold).
   void Leave(Rank rank);
-  // While it is held up, as when members change, nobody is told to measure, and the run does not
-  // end: of what is measured all are to know whose it is.
+  // Holds the desk up, as when members change, or releases it. While it is held up, no node is told
+  // to measure, and the run does not end: all must know whose models are measured.
   void Hold(bool held);
 
-  // What to tell whom, in order.
+  // Returns the directives to send, with their receivers, in order.
   std::vector<std::pair<Rank, control::Directive>> Take() { return std::exchange(directives_, {}); }
 
-  // Whether all nodes have taken the cuts of all rounds until then.
+  // Returns whether all nodes have taken the cuts of all rounds up to this one.
   bool Measured(Round round) const;
-  // Whether all nodes have been told that the run is over.
+  // Returns whether all nodes have been told that the run is over.
   bool over() const { return over_; }
-  // Nominal rounds that are over, and cut if they are measured.
+  // Returns the number of nominal rounds that are over, and have been cut if they are measured.
   Round passed() const { return passed_; }
-  // The gradients of all workers together.
+  // Returns the number of gradients of all workers together.
   int64_t total() const { return budget_.total(); }
-  // The steps that `rank` has done at the end; none are counted of a server.
+  // Returns whether `rank` has done `steps` steps at the end. True for any number of steps of a
+  // server: they are not counted.
   bool EndsAt(Rank rank, Round steps) const;
 
  private:
   struct Node {
     Round taken = 0;      // the last cut that it has taken
-    bool rested = false;  // at its limit, a worker
+    bool rested = false;  // whether it is a worker that rests at its limit
     bool left = false;
   };
 
   absl::Status CheckCut(Rank rank, Round cut) const;
   void Advance();
-  // Whether enough nodes have taken earlier cuts, if this round is to be cut, and rest, if it is
-  // the last.
+  // Returns whether enough nodes have taken earlier cuts, if this round is to be cut, and rest, if
+  // it is the last round.
   bool MayPass(Round round);
   void Cut(Round round);
   bool AllTook(Round cut) const;
@@ -101,12 +105,13 @@ class BudgetDesk {
   const BudgetDeskOptions options_;
   GradientBudget budget_;
   std::vector<Node> nodes_;
-  Round end_ = 0;  // nominal
+  Round end_ = 0;  // in nominal rounds
   bool settled_ = false;
   Round passed_;
-  Round last_cut_;  // none: that in which the run begins
+  Round last_cut_;  // if none: the round in which the run begins
   Round evaluated_cut_;
-  std::deque<Round> open_;  // cuts, with some at the front that all have taken
+  // The open cuts. All nodes may have taken some of those at the front.
+  std::deque<Round> open_;
   bool over_ = false;
   bool held_ = false;
   std::vector<std::pair<Rank, control::Directive>> directives_;

@@ -18,7 +18,7 @@ absl::Status Closing::OnSpent(Rank rank, Round gradients, bool all) {
         absl::StrCat("has given ", gradients, " gradients, its last, of ",
                      gives ? absl::StrCat("fewer than ", most_) : "none"));
   }
-  // A number that was told cannot change.
+  // A number that was told before cannot change.
   spent_.emplace(rank, gradients);
   if (all && !ends_all_) {
     ends_all_ = true;

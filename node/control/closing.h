@@ -1,17 +1,18 @@
-// How an open-ended run ends: one whose length nobody knows before the programs that compute its
+// Decides how an open-ended run ends, whose length is unknown until the programs that compute its
 // gradients have given their last ones (control.proto, Spent).
 //
 // A node whose program has ended *coasts*: it takes part in further rounds without a gradient of
-// its own, so that it only averages. It does so no earlier than another needs it: where all
-// programs give the same number of gradients, no round but one lacks any, and how many there are
-// follows from the programs alone, whatever the machines' pace; unless a node waits for an averaged
-// model meanwhile, which counts as a wait for the next round. Once all programs have ended, the
-// run closes after the round that nodes have begun by then and in which all coast: nodes of an
-// open-ended run have leave for no more than one (RoundLeave).
+// its own, so that it only averages. It coasts no earlier than another node needs it. Therefore, if
+// all programs give the same number of gradients, only one round lacks any, and the number of
+// rounds follows from the programs alone, whatever the machines' pace. The exception is a node that
+// waits for an averaged model meanwhile, which counts as a wait for the next round. Once all
+// programs have ended, the run closes after the round that nodes have begun by then and in which
+// all coast: nodes of an open-ended run have leave for no more than one round (RoundLeave).
 //
-// Others may have more gradients. The rounds that they need are known from their heartbeats, late;
-// so whoever coasts has leave for some rounds more than that, twice as many as were needed since it
-// was last told, and they wait for a few heartbeats at most.
+// Some programs may have more gradients than others. The rounds that they need are known from their
+// heartbeats, which are late. Therefore nodes that coast get leave for some rounds more than
+// needed: twice as many as were needed since they were last told. The others wait for a few
+// heartbeats at most.
 //
 // Without I/O. Thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_CLOSING_H_
@@ -29,55 +30,59 @@ namespace grapevine {
 
 class Closing {
  public:
-  // The ranks whose programs compute gradients, and the most rounds that there can be. `coasts`:
-  // what has been told before, by another coordinator.
+  // `workers` are the ranks whose programs compute gradients, `most` is the largest number of
+  // rounds. `coasts` is the round below which another coordinator has let nodes coast before.
   Closing(std::set<Rank> workers, Round most, Round coasts = 0);
 
-  // This node's program has given so many gradients, its last; `all`: the others are to do so too.
-  // InvalidArgument, phrased to follow "rank 3 ", says what cannot be.
+  // Handles a report that the program of `rank` has given its last gradient, `gradients` in all;
+  // `all`: the others shall give no more, either. Returns InvalidArgument, phrased to follow "rank
+  // 3 ", if the report cannot be.
   absl::Status OnSpent(Rank rank, Round gradients, bool all);
-  // Where a node is: so many rounds are completed, and whether it waits for others in the next one.
+  // Handles the position of a node: it has completed `completed` rounds, and may wait for others in
+  // the next one.
   void OnProgress(Rank rank, Round completed, bool waits);
-  // All are to come through the rounds below this one, as they have agreed, and the run does not
-  // end there.
+  // Requires all nodes to come through the rounds below this one, as they have agreed; the run does
+  // not end there.
   void Need(Round round);
-  // The same for a view that begins with this round: a node that has begun it gives way to the view
-  // only once the gradient that it wants there is given.
+  // Does the same as Need for a view that begins with this round: a node that has begun the round
+  // gives way to the view only once the gradient that it wants there is given.
   void NeedForView(Round round);
   void Lose(Rank rank);
   void TakeIn(Rank rank);
-  // Another coordinator has closed the run, after so many rounds.
+  // Reports that another coordinator has closed the run, after `rounds` rounds.
   void SetClosed(Round rounds) {
     closed_ = true;
     told_ = coasts_ = rounds;
   }
 
-  // Whether the node's program has given its last gradient: it may wait, for nobody in particular.
+  // Returns whether the node's program has given its last gradient. Such a node may wait without
+  // waiting for any particular node.
   bool IsSpent(Rank rank) const { return spent_.contains(rank); }
   bool closed() const { return closed_; }
-  // All programs are to end.
+  // Returns whether all programs are to end.
   bool ends_all() const { return ends_all_; }
 
-  // The rounds below may be coasted through; once each time that there are more, or all are to end.
+  // Returns the round below which nodes may coast, once each time that this round grows or that all
+  // are to end.
   std::optional<Round> TakeCoast() { return std::exchange(told_, std::nullopt); }
-  // The number of the run's rounds; once.
+  // Returns the number of the run's rounds, once.
   std::optional<Round> TakeRounds() { return std::exchange(rounds_, std::nullopt); }
 
-  // The most rounds that are given leave for before they are needed.
+  // The most rounds for which leave is given before they are needed.
   static constexpr Round kMostAhead = 4096;
 
  private:
   void Judge();
-  // Somebody who has no gradients any more may not go through a round that is needed.
+  // Returns whether a node that has no more gradients may not go through a round that is needed.
   bool HoldsUp() const;
 
   std::set<Rank> workers_;
   const Round most_;
   std::map<Rank, Round> spent_;
-  Round agreed_ = 0;       // the rounds below are to be come through, and one more
-  Round needed_ = 0;       // the rounds below, by anybody
-  Round needed_then_ = 0;  // when there was leave last
-  Round coasts_;           // the rounds below may be
+  Round agreed_ = 0;       // nodes come through the rounds below, and one more
+  Round needed_ = 0;       // some node needs the rounds below
+  Round needed_then_ = 0;  // needed_ when leave was last given
+  Round coasts_;           // nodes may coast through the rounds below
   bool ends_all_ = false;
   bool closed_ = false;
   std::optional<Round> told_;

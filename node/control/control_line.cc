@@ -19,7 +19,7 @@ constexpr size_t kMaxShownAddress = 80;
 
 absl::Status Malformed(const std::string& how) { return absl::InvalidArgumentError(how); }
 
-// The rounds of a run, or the steps that no worker does more of.
+// The rounds of a run or, with a shared budget, the largest number of steps of any worker.
 Round Furthest(const DirectiveContext& context) {
   return context.rounds * std::max(context.sharing, 1);
 }
@@ -85,7 +85,7 @@ absl::Status CheckTraffic(const control::Resumed& resumed) {
   return absl::OkStatus();
 }
 
-// Until `round`.
+// Checks a history of workers that ends no later than `round`.
 absl::Status CheckHistory(const google::protobuf::RepeatedPtrField<control::Workers>& history,
                           Round round) {
   Round last = -1;
@@ -144,11 +144,11 @@ absl::Status CheckCall(const control::CheckpointAt& call, const DirectiveContext
 
 bool IsAddress(const std::string& text) {
   const absl::StatusOr<HostAddress> address = ParseHostAddress(text);
-  // Without a host: that at which rank 0 was reached (host_address.h).
+  // An address without a host is at the host where rank 0 was reached (host_address.h).
   return address.ok() && address->port != 0;
 }
 
-// `last`: the view before, of whose members some are left.
+// Returns whether the view may follow `last`, some of whose members are left.
 bool Follows(const control::View& view, const View& last) {
   const View next = ViewOf(view);
   return view.epoch() == last.epoch + 1 && view.from() >= last.from &&
@@ -164,7 +164,7 @@ std::string Describe(const control::View& view) {
                       view.members_size(), " members");
 }
 
-// Or for none.
+// Returns whether the view is for a possible checkpoint, or for none.
 bool IsForCheckpoint(const control::View& view, const DirectiveContext& context) {
   return view.checkpoint() == 0 ||
          (context.renewed != nullptr && view.checkpoint() > *context.renewed &&
@@ -220,7 +220,7 @@ absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& 
                                   context.world_size, " nodes"));
   }
   for (Rank rank = 0; rank < context.world_size; ++rank) {
-    // Of whom the run has begun without there is none.
+    // A node without which the run has begun has no address.
     const bool may_miss = context.view != nullptr && rank != context.rank &&
                           !(roster.has_joined() && ViewOf(roster.joined().view()).RankOf(rank));
     if (may_miss && roster.addresses(rank).empty()) continue;
@@ -239,14 +239,15 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds kMinPulse{10};
 constexpr milliseconds kMaxPulse{1000};
-// Between attempts to connect again: the first comes at once.
+// The pauses between attempts to connect again; the first attempt comes at once.
 constexpr milliseconds kMinPause{50};
 constexpr milliseconds kMaxPause{1000};
-// The least time that such an attempt has.
+// The least time for an attempt to connect.
 constexpr milliseconds kMinAttempt{500};
-// What is shown of another's words.
+// The largest part of another node's message that is shown.
 constexpr size_t kMaxMessage = 4000;
-// Of a node's parts, how many are told to whoever takes the role: the last are what counts.
+// The number of a node's last parts that are told to the node that takes the role; earlier parts do
+// not matter.
 constexpr size_t kMostParts = 64;
 
 }  // namespace
@@ -492,7 +493,7 @@ void ControlLine::Obey(const control::Directive& directive) {
   }
 }
 
-// Each once, however often it is said.
+// Obeys each Coast once, however often it arrives.
 void ControlLine::Coast(const control::Directive& directive) {
   const control::Coast& coast = directive.coast();
   if (coast.below() <= coasts_ && (!coast.all() || all_end_)) return;
@@ -501,7 +502,7 @@ void ControlLine::Coast(const control::Directive& directive) {
   moves_.push_back(directive);
 }
 
-// Whoever had the role before may have said so already.
+// Another coordinator may have said so before.
 void ControlLine::Complete(Round checkpoint) {
   if (checkpoint <= last_checkpoint_) return;
   last_checkpoint_ = checkpoint;
@@ -560,7 +561,7 @@ std::optional<Round> ControlLine::TakeCut() {
 }
 
 void ControlLine::OnClosed(std::string_view why, SteadyTime now) {
-  // That to a coordinator which is lost is no news.
+  // The end of a connection to a lost coordinator is no news.
   if (!roster_ || verdict_ || !listens_) return;
   Look(now);
   if (broken_.empty()) {
@@ -568,7 +569,7 @@ void ControlLine::OnClosed(std::string_view why, SteadyTime now) {
         absl::StrCat("its connection broke (", why.empty() ? "closed" : std::string(why), ")");
   }
   if (!options_.mended) return LoseCoordinator(absl::StrCat("died: ", broken_));
-  // One that had stood for a while is made again at once.
+  // A connection that had lasted for a while is made again at once.
   if (answered_ && now - connecting_since_ >= kMaxPause) pause_ = {};
   answered_ = false;
   reconnect_at_ = now + pause_;
@@ -630,7 +631,7 @@ void ControlLine::LoseCoordinator(const std::string& how) {
   absl::Status why = FailedWith(
       absl::StrCat(TheCoordinator(), " ", how, "; its own output or its host's log says why"),
       static_cast<int>(Failure::kPeerLost));
-  // The others have left out a node that stood still for so long; it must not come back to another
+  // The others have left out a node that stood still for so long. It must not come back to another
   // coordinator as if nothing had happened.
   const bool doubtful = standstill_.last_look() < doubtful_until_;
   if (!options_.role_moves || !roster_ || verdict_ || doubtful) return End(std::move(why));

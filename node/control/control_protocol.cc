@@ -44,7 +44,7 @@ std::string Disagreement(const control::Registration& own, const control::Regist
   };
   constexpr char kRemedy[] = "start every rank with the same configuration and the same files";
   const auto here = ByName(own), there = ByName(given);
-  // In rank 0's order, which lists what explains most first.
+  // The order is rank 0's, which lists first what explains most.
   for (const control::Agreement& agreement : own.agreements()) {
     if (!counts(agreement)) continue;
     const std::string* value = Find(there, agreement.name());

@@ -1,8 +1,8 @@
-// What both ends of a control connection keep to, rank 0's coordinator (coordinator.h) and a node's
-// line (control_line.h): who may register and fits into the run, how messages are numbered so that
-// each comes once, and the time by which both judge.
+// The rules that both ends of a control connection keep, rank 0's coordinator (coordinator.h) and a
+// node's line (control_line.h): which nodes may register and fit into the run, how messages are
+// numbered so that each arrives once, and the time by which both judge.
 //
-// Functions are pure and safe from any thread, classes thread-compatible.
+// Functions are pure and safe from any thread, classes are thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_CONTROL_PROTOCOL_H_
 #define GRAPEVINE_NODE_CONTROL_CONTROL_PROTOCOL_H_
 
@@ -18,41 +18,43 @@
 
 namespace grapevine {
 
-// The time that rank 0 and the nodes judge silence and deadlines by: TimeSinceBoot
-// (system/boot_clock.h), or a test's own.
+// The time by which rank 0 and the nodes judge silence and deadlines: TimeSinceBoot
+// (system/boot_clock.h), or the time of a test.
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 inline constexpr uint32_t kControlProtocolVersion = 12;
 
-// Adds the proof that the node has the run's token. It holds for this process, this address and
-// this call only: nobody who hears it can pose as another node with it, nor call again.
+// Adds the proof that the node has the run's token. The proof holds for this process, this address
+// and this call only: a listener can neither pose as another node with it nor call again.
 void Prove(const RunToken& token, control::Registration* registration);
 bool IsProven(const control::Registration& registration, const RunToken& token);
 
-// Why the node of `given` cannot be in the run of `own` (rank 0's own
-// registration): the field, both values and the remedy. Empty when it fits. Once the run is under
-// way, what is an agreement of the start alone is not compared.
+// Returns why the node of `given` cannot be in the run of `own` (rank 0's own registration): the
+// field, both values and the remedy. Empty if it fits. Once the run is under way, agreements that
+// concern only the start are not compared.
 enum class RunStage { kStart, kUnderWay };
 std::string Objection(const control::Registration& own, const control::Registration& given,
                       RunStage stage = RunStage::kStart);
 
-// Why a node with these parts cannot be in a run that goes on from there. Empty when it can.
+// Returns why a node with these parts cannot be in a run that goes on from `resumed`. Empty if it
+// can.
 std::string PartObjection(const control::Resumed& resumed, const control::Registration& given);
 
-// The messages of one direction of a control connection, which outlives its streams.
+// The unacknowledged messages of one direction of a control connection, which outlives its streams.
 //
-// A message that must come has a number, from 1 on, and is kept until the other end says that it
-// has come. When a stream has broken, all that are kept are told again on the next one, in order;
-// the receiver passes over what it has had. So each comes once, whatever was lost between the two.
+// A message that must arrive has a number, from 1 on, and is kept until the other end acknowledges
+// it. When a stream has broken, all kept messages are sent again on the next one, in order; the
+// receiver skips those that it has had. Thus each arrives once, whatever was lost in between.
 template <typename Message>
 class UnacknowledgedMessages {
  public:
-  // Gives it its number, and keeps it.
+  // Numbers the message and keeps it.
   const Message& Add(Message message) {
     message.set_number(++last_);
     return kept_.emplace_back(std::move(message));
   }
-  // The other end has so many. False if that cannot be.
+  // Drops the messages that the other end has received. Returns false if it cannot have received so
+  // many.
   bool Acknowledge(uint64_t received) {
     if (received > last_) return false;
     while (!kept_.empty() && kept_.front().number() <= received) kept_.pop_front();
@@ -66,11 +68,11 @@ class UnacknowledgedMessages {
   uint64_t last_ = 0;
 };
 
-// What has come of the other direction.
+// Counts the messages of one direction that have arrived.
 class ReceivedMessages {
  public:
   enum class Arrival { kNew, kAgain, kGap };
-  // One without a number is always new.
+  // Classifies a message. A message without a number (0) is always new.
   Arrival Take(uint64_t number) {
     if (number == 0) return Arrival::kNew;
     if (number <= received_) return Arrival::kAgain;

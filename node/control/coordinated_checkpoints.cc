@@ -45,12 +45,13 @@ absl::Status CheckpointCalls::OnPromise(Rank rank, const control::Promise& promi
 
 void CheckpointCalls::Name() {
   asking_ = false;
-  // So many rounds may be completed by somebody; another one named earlier may be still to come.
+  // Some node may have completed this many rounds; a round that was named earlier may be still to
+  // come.
   Round most = std::max(options_.begin, named_);
   for (const auto& [rank, round] : promised_) most = std::max(most, round + 1);
   control::CheckpointAt& at = *directive_.emplace().mutable_checkpoint_at();
   at.set_ballot(ballot_);
-  // The last round is none to go on from.
+  // A run cannot go on from its last round.
   over_ = most + 1 >= rounds_;
   if (over_) return;
   named_ = most + 1;
@@ -128,7 +129,7 @@ void CheckpointDesk::OnNewcomer(Rank rank, Round from) {
   last_[rank] = begun_[rank] = from;
 }
 
-// A process has a part of what is saved after the first of its rounds.
+// A process has parts of the checkpoints after its first round.
 bool CheckpointDesk::HasAll(Round round, const std::map<Rank, control::SavedPart>& parts) const {
   Rank expected = 0;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {

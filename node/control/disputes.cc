@@ -9,11 +9,12 @@
 namespace grapevine {
 namespace {
 
-using Pairs = std::set<std::pair<Rank, Rank>>;  // who are at odds, the lower rank first
+// Pairs that are at odds, the lower rank first.
+using Pairs = std::set<std::pair<Rank, Rank>>;
 using Opponents = std::map<Rank, std::set<Rank>>;
 
-// A union of ranks: those that were joined, directly or by way of others, have one group, which one
-// of them stands for.
+// A union of ranks: ranks that were joined, directly or through others, have one group, which one
+// of them represents.
 class Groups {
  public:
   Rank Of(Rank rank) {
@@ -30,7 +31,7 @@ class Groups {
   std::map<Rank, Rank> joined_to_;
 };
 
-// Those who go in any case, because the other end of their loss is kept.
+// Returns the nodes that go in any case, because the other end of their loss is kept.
 std::set<Rank> Forced(const Dispute& dispute, const std::set<Rank>& kept) {
   std::set<Rank> forced;
   for (const Loss& loss : dispute) {
@@ -59,14 +60,14 @@ Opponents OpponentsIn(const Pairs& pairs) {
   return opponents;
 }
 
-// How many have lost each of those that were lost.
+// Returns how many have lost each of the lost nodes.
 std::map<Rank, int> LosersOf(const Dispute& dispute) {
   std::map<Rank, int> losers;
   for (const Loss& loss : dispute) ++losers[loss.lost];
   return losers;
 }
 
-// The search for the fewest.
+// Searches for the fewest nodes.
 class Cover {
  public:
   Cover(const Pairs& pairs, std::map<Rank, int> losers) : losers_(std::move(losers)) {
@@ -82,7 +83,7 @@ class Cover {
     return found == losers_.end() ? 0 : found->second;
   }
 
-  // Compares as the greater one is to go, of as many.
+  // Orders sets of equal size: the greater one goes.
   auto Weight(const std::set<Rank>& ranks) const {
     int losers = 0, lost = 0;
     for (const Rank rank : ranks) {
@@ -92,7 +93,7 @@ class Cover {
     return std::tuple(losers, lost, std::vector<Rank>(ranks.rbegin(), ranks.rend()));
   }
 
-  // Who is at odds with most.
+  // Returns the node that is at odds with most.
   Rank Foremost(const Opponents& opponents) const {
     const auto weight = [this](const auto& entry) {
       return std::tuple(entry.second.size(), Losers(entry.first), entry.first);
@@ -100,7 +101,7 @@ class Cover {
     return std::ranges::max_element(opponents, {}, weight)->first;
   }
 
-  // With those who are gone already, of the pairs that are left.
+  // Tries to cover the remaining pairs, in addition to the nodes that are gone already.
   void Try(const Pairs& pairs, const std::set<Rank>& gone) {
     if (gone.size() > best_.size()) return;
     if (pairs.empty()) {
@@ -109,7 +110,7 @@ class Cover {
     }
     const Opponents opponents = OpponentsIn(pairs);
     const Rank foremost = Foremost(opponents);
-    // It goes, or all with whom it is at odds do.
+    // Either this node goes, or all nodes do with which it is at odds.
     for (const std::set<Rank>& go : {std::set<Rank>{foremost}, opponents.at(foremost)}) {
       std::set<Rank> with = gone;
       with.insert(go.begin(), go.end());
@@ -149,7 +150,7 @@ std::vector<Dispute> SeparateDisputes(const Dispute& losses, const std::set<Rank
   for (const Loss& loss : losses) {
     const Rank going = kept.contains(loss.reporter) ? loss.lost : loss.reporter;
     if (kept.contains(going)) {
-      disputes.push_back({loss});  // of two that are kept
+      disputes.push_back({loss});  // a loss between two kept nodes
     } else {
       by_group[groups.Of(going)].insert(loss);
     }

@@ -1,7 +1,7 @@
-// Who is to go where living nodes have lost each other: the way between the two is cut, and nobody
-// knows at which end. Of each such pair one goes, and in all as few as can be (a minimum vertex
-// cover of the pairs): one host whose network is bad has lost several, each of which has lost it
-// alone.
+// Decides which nodes go if living nodes have lost each other: the way between the two is cut, and
+// it is unknown at which end. One of each such pair goes, and in all as few as possible (a minimum
+// vertex cover of the pairs): a host with a bad network has lost several nodes, each of which has
+// lost only that host.
 //
 // Pure functions.
 #ifndef GRAPEVINE_NODE_CONTROL_DISPUTES_H_
@@ -15,7 +15,7 @@
 
 namespace grapevine {
 
-// That one has lost another, by its own account.
+// The loss of one node, according to another.
 struct Loss {
   Rank reporter;
   Rank lost;
@@ -24,15 +24,17 @@ struct Loss {
 
 using Dispute = std::set<Loss>;
 
-// Those that share nobody, in ascending order. `kept` are to stay: two of whom each has lost one of
-// them, or was lost by it, have for that nothing to do with each other.
+// Separates losses into disputes that share no node, in ascending order. The nodes of `kept` stay,
+// and connect no disputes: two nodes that have lost the same kept node, or were lost by it, are not
+// for that reason in one dispute.
 std::vector<Dispute> SeparateDisputes(const Dispute& losses, const std::set<Rank>& kept);
 
-// Who goes, so that no two are left of whom one has lost the other; first those that most have
-// lost. Whoever has to do with one of `kept` goes for it; of two of them, who says so. Of the
-// others the fewest: among as few, those whom most others have lost, then who was lost rather than
-// who says so, then the higher ranks. Exactly for up to kMostForExact, more are judged one by one,
-// by how many each is at odds with.
+// Returns the nodes that go, so that of no two remaining nodes one has lost the other; those come
+// first that most others have lost. A node that has lost a node of `kept`, or was lost by one,
+// goes; of a loss between two kept nodes, the reporter goes. Of the others, the fewest go: among
+// equally many, those that most others have lost, then lost nodes rather than reporters, then
+// higher ranks. The result is exact for up to kMostForExact nodes. If there are more, nodes are
+// chosen one by one, by the number of nodes with which each is at odds.
 std::vector<Rank> FewestToGo(const Dispute& dispute, const std::set<Rank>& kept);
 
 inline constexpr int kMostForExact = 20;

@@ -33,7 +33,8 @@ ControlLineOptions With(ControlLineOptions options, bool mended) {
 }
 
 // Holds a channel until the process ends. gRPC ends the threads that serve callbacks when the last
-// channel goes; were that when a call ends on one of them, the thread would wait for itself.
+// channel goes. If that happened as a call ends on one of these threads, the thread would wait for
+// itself.
 void KeepForGood(std::shared_ptr<grpc::Channel> channel) {
   static Mutex mutex;
   static auto* const kept = new std::set<std::shared_ptr<grpc::Channel>>;
@@ -47,8 +48,7 @@ void KeepForGood(std::shared_ptr<grpc::Channel> channel) {
 class GrpcControlClient::Stream final
     : public grpc::ClientBidiReactor<control::Report, control::Directive> {
  public:
-  // The client outlives it, unless it abandons it.
-  // `first`: what is said at first.
+  // The client outlives the stream, unless it abandons it. `first` are the first reports.
   Stream(GrpcControlClient& client, std::shared_ptr<grpc::Channel> channel,
          std::deque<control::Report> first)
       : client_(client),
@@ -89,7 +89,7 @@ class GrpcControlClient::Stream final
   }
 
   void OnDone(const grpc::Status& status) override {
-    // The client may delete this as soon as it knows.
+    // The client may delete this stream as soon as it knows.
     const std::shared_ptr<Calls> calls = calls_;
     {
       MutexLock alone(calls->mutex);
@@ -105,8 +105,8 @@ class GrpcControlClient::Stream final
     delete this;
   }
 
-  // Abandons a stream that does not end: from now on it leaves its client alone, and it deletes
-  // itself when it ends. Not under the client's lock.
+  // Abandons a stream that does not end: from now on it leaves its client alone, and deletes itself
+  // when it ends. Must not be called under the client's lock.
   static void Abandon(Stream* stream) {
     KeepForGood(stream->channel_);
     const std::shared_ptr<Calls> calls = stream->calls_;
@@ -121,7 +121,7 @@ class GrpcControlClient::Stream final
     Pump();
   }
 
-  // Sends what is queued, then says that nothing more will come.
+  // Sends what is queued, then tells the peer that nothing more follows.
   void Leave() {
     leaving_ = true;
     Pump();
@@ -154,7 +154,7 @@ class GrpcControlClient::Stream final
   const grpc::Status& status() const { return status_; }
 
  private:
-  // Callbacks come one at a time, and never to a client that is gone.
+  // Callbacks come one at a time, and never to a client that no longer exists.
   struct Calls {
     Mutex mutex;  // taken before the client's
     bool abandoned ABSL_GUARDED_BY(mutex) = false;
@@ -231,7 +231,7 @@ absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registrat
       return NotReached("what answers there is not a grapevine coordinator");
     }
     if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED) return NotBelieved();
-    // That this node has given up waiting is no reason.
+    // That this node has given up waiting is no reason to report.
     if (status.error_code() != grpc::StatusCode::CANCELLED && !status.error_message().empty()) {
       last_error = status.error_message();
     }
@@ -259,7 +259,7 @@ void GrpcControlClient::Connect() {
   line_.OnConnecting(TimeSinceBoot(), &registration);
   if (token_.given()) Prove(token_, &registration);
   first.insert(first.end(), line_.unacknowledged().begin(), line_.unacknowledged().end());
-  // What is left of a broken channel would only be waited for.
+  // The rest of a broken channel would only be waited for.
   std::shared_ptr<grpc::Channel> channel = line_.roster() ? dial_() : channel_;
   if (channel == nullptr) return line_.OnClosed("no channel can be made", TimeSinceBoot());
   stream_ = std::make_unique<Stream>(*this, std::move(channel), std::move(first));
@@ -350,7 +350,7 @@ absl::Status GrpcControlClient::Enqueue(control::Report report, size_t most) {
         absl::StrCat(most, " reports wait for rank ", line_.holder(), " at ", line_.coordinator()));
   }
   report = line_.Add(std::move(report));
-  // Without a connection it waits for the next one.
+  // Without a connection, the report waits for the next one.
   if (stream_ != nullptr) stream_->Enqueue(std::move(report));
   return absl::OkStatus();
 }
@@ -373,12 +373,12 @@ absl::Status GrpcControlClient::AwaitVerdict(control::Failure failure, SteadyTim
   const absl::Status own = FailedWith(failure.message(), failure.failure());
   control::Report report;
   *report.mutable_failure() = std::move(failure);
-  // If it cannot be sent, the run is over, or rank 0 hears nobody.
+  // If the report cannot be sent, the run is over, or rank 0 hears nobody.
   if (const absl::Status sent = Send(std::move(report)); !sent.ok()) {
     return absl::IsAborted(sent) ? sent : own;
   }
   MutexLock lock(mutex_);
-  // Without a coordinator nobody knows better.
+  // Without a coordinator, no node knows better.
   while (!line_.verdict() && !line_.orphaned() && steady_clock::now() < deadline) {
     changed_.WaitUntil(mutex_, deadline);
   }
@@ -470,7 +470,7 @@ void GrpcControlClient::Beat() {
     mutex_.lock();
   }
   report.set_received(line_.received());
-  // What is queued already shows just as well that this node is alive.
+  // A queued report shows just as well that this node is alive.
   if (stream_->empty()) stream_->Enqueue(std::move(report));
 }
 

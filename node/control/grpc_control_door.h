@@ -1,7 +1,8 @@
-// Where nodes reach the coordinator of a node that has none from the start: services of a gRPC
-// server are added before it starts, and a role may come to the node later.
+// The service through which nodes reach the coordinator of a node that has none from the start:
+// services must be added to a gRPC server before it starts, and the role may come to the node
+// later.
 //
-// Thread-safety: all methods from any thread. Lifetime: outlives the server.
+// Thread-safety: all methods may be called from any thread. Lifetime: outlives the server.
 #ifndef GRAPEVINE_NODE_CONTROL_GRPC_CONTROL_DOOR_H_
 #define GRAPEVINE_NODE_CONTROL_GRPC_CONTROL_DOOR_H_
 
@@ -15,8 +16,8 @@ namespace grapevine {
 
 class GrpcControlDoor final : public control::Control::CallbackService {
  public:
-  // From now on callers are `service`'s, which outlives the server. Once. Before, they are told
-  // that there is no such service.
+  // Hands all callers from now on to `service`, which outlives the server. Must be called once at
+  // most. Before that, callers are told that no such service exists.
   void Open(GrpcCoordinatorService* service);
 
  private:

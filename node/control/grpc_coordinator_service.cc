@@ -24,7 +24,7 @@ using Reactor = grpc::ServerBidiReactor<control::Report, control::Directive>;
 
 constexpr milliseconds kMinTick{10};
 constexpr milliseconds kMaxTick{1000};
-// A little less than a tick may last, which would else be missed.
+// A little less than the longest tick, which would otherwise be missed.
 constexpr milliseconds kBetweenStandings{900};
 // The time that an unauthenticated caller has to register.
 constexpr milliseconds kPatience = Coordinator::kPatience;
@@ -39,7 +39,7 @@ void CompleteAddress(std::string_view peer, control::Registration* registration)
   registration->set_address(FormatHostAddress(*address));
 }
 
-// The bytes of a rank's number in a list.
+// The most bytes of a rank's number in a list.
 constexpr size_t kReportPerRank = 10;
 
 CoordinatorOptions Judging(CoordinatorOptions options, const RunToken& token) {
@@ -47,7 +47,7 @@ CoordinatorOptions Judging(CoordinatorOptions options, const RunToken& token) {
   return options;
 }
 
-// All nodes may come at once, and whoever takes a run over knows where they are.
+// All nodes may come at once, and a coordinator that takes a run over knows where they are.
 UnprovenCallers ForStrangers(const CoordinatorOptions& options) {
   const size_t places =
       static_cast<size_t>(options.own.world_size()) + GrpcCoordinatorService::kMaxUnauthenticated;
@@ -92,7 +92,7 @@ class GrpcCoordinatorService::Session final : public Reactor {
   }
 
   void Enqueue(control::Directive directive) {
-    // A Beat says no more than the directives queued before it, but for what has been heard.
+    // A Beat adds nothing to the directives queued before it, except for what has been received.
     if (directive.has_beat() && !queue_.empty()) {
       return queue_.back().set_received(directive.received());
     }
@@ -113,7 +113,7 @@ class GrpcCoordinatorService::Session final : public Reactor {
     Pump();
   }
 
-  // Ends the stream of a caller that has not registered; nothing was written yet.
+  // Ends the stream of a caller that has not registered; nothing has been written yet.
   void Refuse(grpc::Status why) {
     finished_ = true;
     Finish(std::move(why));
@@ -127,8 +127,8 @@ class GrpcCoordinatorService::Session final : public Reactor {
 
   const SessionId id;
   control::Report report;     // between OnReadDone and the next StartRead
-  bool registered = false;    // has said who it is
-  bool ended = false;         // has got its last directive
+  bool registered = false;    // whether it has said which rank it is
+  bool ended = false;         // whether it has got its last directive
   SteadyTime patience_until;  // holds while !registered or ended
 
  private:
@@ -250,7 +250,7 @@ Reactor* GrpcCoordinatorService::Admit(grpc::CallbackServerContext* context) {
 }
 
 void GrpcCoordinatorService::Displace(Session& session) {
-  // Who has been told that it is wrong here has heard so, or does not listen.
+  // A caller that was told that it is wrong here has heard so, or does not listen.
   if (session.registered || session.finished()) return session.Cancel();
   session.Refuse(
       grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections to rank 0"));
@@ -261,7 +261,8 @@ std::string GrpcCoordinatorService::Unheard(const Session& session) const {
   if (size > max_report_) {
     return absl::StrCat("sent ", size, " bytes, where a report has at most ", max_report_);
   }
-  // Also a later registration has to be one's own: its connection is another's, once replaced.
+  // A later registration must also be the caller's own: once a connection is replaced, it belongs
+  // to another caller.
   if (session.registered && !session.report.has_registration()) return "";
   if (session.ended) return "registers on a connection that another has replaced";
   if (!session.report.has_registration()) return "did not register";
@@ -280,7 +281,7 @@ bool GrpcCoordinatorService::OnReport(Session& session) {
   if (session.finished()) return false;
   if (const std::string why = Unheard(session); !why.empty()) {
     LOG_EVERY_T(WARNING, 1) << "rejected a caller from " << session.peer() << ": " << why;
-    // A node's stream breaks, which the coordinator knows how to judge.
+    // The stream of a registered node breaks, which the coordinator can judge.
     if (session.registered) {
       session.Cancel();
     } else {
@@ -390,7 +391,7 @@ void GrpcCoordinatorService::Flush() {
     const auto found = sessions_.find(id);
     if (found == sessions_.end()) continue;
     found->second->ended = true;
-    // Nobody may be left at its other end to close it.
+    // At its other end, nobody may be left to close it.
     found->second->Cancel();
   }
   watch_.Watch(coordinator_.absent());

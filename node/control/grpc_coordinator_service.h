@@ -1,12 +1,13 @@
-// The coordinator as a gRPC service, on the server of rank 0, or of whoever has its role.
+// The coordinator as a gRPC service, on the server of rank 0, or of the node that has its role.
 //
 // Turns streams into sessions and a timer into ticks; coordinator.h judges them. While a node's
-// connection is broken, its port is watched (port_watch.h). Memory is bounded:
-// at most kMaxUnauthenticated streams, and one for each rank, of callers that have yet to register
-// (UnprovenCallers), and as many of hosts of the run; reports of kMaxReport bytes and a little for
-// each rank, at most kMaxQueued directives waiting for one. A stream ends with its first refusal.
+// connection is broken, its port is watched (port_watch.h). Memory is bounded: by
+// kMaxUnauthenticated streams, and one for each rank, of callers that have yet to register
+// (UnprovenCallers), and as many of hosts of the run; by reports of kMaxReport bytes and a little
+// for each rank; by kMaxQueued directives that wait for a stream. A stream ends with its first
+// refusal.
 //
-// Thread-safety: all methods from any thread. Lifetime: outlives the server;
+// Thread-safety: all methods may be called from any thread. Lifetime: outlives the server;
 // destroyed after the server's Shutdown.
 #ifndef GRAPEVINE_NODE_CONTROL_GRPC_COORDINATOR_SERVICE_H_
 #define GRAPEVINE_NODE_CONTROL_GRPC_COORDINATOR_SERVICE_H_
@@ -33,61 +34,65 @@ namespace grapevine {
 
 class GrpcCoordinatorService final : public control::Control::CallbackService {
  public:
-  // Called under the service's lock: must not block nor call the service.
+  // Called under the service's lock: they must not block, nor call the service.
   struct Sinks {
     std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
     std::function<void(const std::string&)> on_notice;  // a line for rank 0's log
-    // Every node is done: the results may be written, then Finish.
+    // Every node is done: write the results, then call Finish.
     std::function<void()> on_all_done = [] {};
     std::function<void(Rank, const control::SavedPart&)> on_part = {};  // empty: not awaited
-    // All nodes are there, and none has heard so: what is to be done before. The exception: it may
-    // take a moment. An error ends the run.
+    // All nodes have joined, but none has been told. Does what must be done before. Unlike the
+    // others, it may take a moment. An error ends the run.
     std::function<absl::Status()> on_gathered = [] { return absl::OkStatus(); };
     std::function<void(Rank)> on_lost = [](Rank) {};  // the run goes on without it
-    // And with another process in its place, after that round.
+    // The run goes on with another process in the place of a lost rank, after this round.
     std::function<void(Rank, Round)> on_newcomer = [](Rank, Round) {};
-    // All nodes are told to save what they have after this round. Before any on_part of it.
+    // All nodes are told to save after this round. Called before any on_part of the round.
     std::function<void(Round)> on_called = [](Round) {};
-    // Whether this node has its role for certain at this moment (Coordinator::OnTenure).
+    // Returns whether this node has its role for certain at this moment (Coordinator::OnTenure).
     std::function<bool()> is_certain = [] { return true; };
-    // About once a second while the run goes on; empty: nobody looks.
+    // Called about once a second while the run goes on; empty: no standing is wanted.
     std::function<void(const RunStanding&)> on_standing = {};
   };
 
-  // A caller that does not show `token` is refused without a word about the run; one that does is
-  // proven, whatever `options` say. Nor is one heard whose certificate names another rank.
+  // A caller that does not show `token` is refused without a word about the run. A caller that
+  // shows it is proven, whatever `options` say. A caller whose certificate names another rank is
+  // refused, too.
   GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks, RunToken token = {},
                          RankNames names = {});
   ~GrpcCoordinatorService() override;
 
-  // This node has just got its role for certain: what has waited for that goes on.
+  // Reports that this node has just got its role for certain: everything that has waited for this
+  // goes on.
   void OnCertain();
-  // Moves the end of the run; see Coordinator.
+  // Moves the end of the run; see Coordinator::ExtendRoundLimit.
   void ExtendRoundLimit(Round limit, bool final, int64_t growth = 0);
 
-  // See Coordinator.
+  // Call the methods of Coordinator with the same names.
   void OnCheckpoint(Round round);
   void Finish();
   void End(const absl::Status& why);
   void CannotBegin(const absl::Status& why);
 
-  // Once the run has ended: waits until every node has heard so and left, lest rank 0's own exit be
-  // taken for a death; if the run could not begin, also for nodes that have yet to come. False if
-  // some node has not left after the coordinator's Patience.
+  // Waits, once the run has ended, until every node has been told and has left, lest the exit of
+  // rank 0 be taken for a death. If the run could not begin, waits also for nodes that have yet to
+  // come. Returns false if some node has not left after the coordinator's Patience.
   bool AwaitDeparture();
 
-  // Why the run was aborted; OK while it was not.
+  // Returns why the run was aborted; OK if it was not.
   absl::Status verdict() const;
-  // How the run has ended for all; none: it has not, or this coordinator's node alone has gone.
+  // Returns how the run has ended for all nodes; nothing if it has not, or if only the
+  // coordinator's own node has gone.
   std::optional<absl::Status> Ended() const;
 
-  // A stream that another service has accepted (grpc_control_door.h).
+  // Takes a stream that another service has accepted (grpc_control_door.h).
   grpc::ServerBidiReactor<control::Report, control::Directive>* Admit(
       grpc::CallbackServerContext* context);
 
   static constexpr int kMaxUnauthenticated = 32;
   static constexpr size_t kMaxReport = 64 << 10;
-  // More than a node that has come back is told at once.
+  // The most directives that wait for a stream, more than a node that has come back is told at
+  // once.
   static constexpr size_t kMaxQueued = 2 * Coordinator::kMaxUnacknowledged;
 
  private:
@@ -97,11 +102,11 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
       grpc::CallbackServerContext* context) override {
     return Admit(context);
   }
-  // Another caller has its place.
+  // Ends the session, whose place another caller has taken.
   void Displace(Session& session) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // False when the stream ends with that report.
+  // Handles a report; returns false if the stream ends with it.
   bool OnReport(Session& session);
-  // Why a report is not even looked at; empty when it is.
+  // Returns why a report is not even looked at; empty if it is.
   std::string Unheard(const Session& session) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnReadClosed(Session& session);
   void OnPortClosed(Rank rank);
@@ -110,11 +115,11 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   void ShowStanding(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends connections that never register or do not leave when told.
   void CancelOverdue(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The coordinator, which knows of its tenure as it is now.
+  // Returns the coordinator, after it was told of its present tenure.
   Coordinator& Judge(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What the coordinator decided; the run begins once on_gathered says so.
+  // Returns the coordinator's decisions. The run begins only once on_gathered has returned OK.
   Coordinator::Output Decided() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Carries that out.
+  // Carries out the coordinator's decisions.
   void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AllClosed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -125,13 +130,13 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   const size_t max_report_;
   mutable Mutex mutex_;
   Condition changed_;
-  UnprovenCallers unproven_ ABSL_GUARDED_BY(mutex_);  // by the numbers of their sessions
+  UnprovenCallers unproven_ ABSL_GUARDED_BY(mutex_);  // by session number
   Coordinator coordinator_ ABSL_GUARDED_BY(mutex_);
   std::map<SessionId, Session*> sessions_ ABSL_GUARDED_BY(mutex_);  // each deletes itself
-  bool begun_ ABSL_GUARDED_BY(mutex_) = false;                      // on_gathered has been asked
+  bool begun_ ABSL_GUARDED_BY(mutex_) = false;  // whether on_gathered was called
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   SteadyTime next_standing_ ABSL_GUARDED_BY(mutex_);
-  PortWatch watch_;  // of nodes whose connections are broken
+  PortWatch watch_;  // watches nodes whose connections are broken
   std::thread ticker_;
 };
 

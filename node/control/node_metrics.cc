@@ -78,9 +78,9 @@ namespace {
 
 using Reports = std::map<Rank, control::NodeMetrics>;
 
-// (1/n) sum_i |s_i - mean s|^2 over the workers: for sketches, an unbiased estimate of the same for
-// the replicas. Distances are taken relative to the first sketch, so that equal replicas are at
-// distance 0 to the bit. Absent unless all have the same, positive size.
+// Returns (1/n) sum_i |s_i - mean s|^2 over the workers: for sketches, an unbiased estimate of the
+// same distance of the replicas. Distances are relative to the first sketch, so that equal replicas
+// are at distance 0 to the bit. Absent unless all sketches have the same, positive size.
 std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) {
   const control::NodeMetrics& first = reports.begin()->second;
   const int size = first.sketch_size();
@@ -104,25 +104,26 @@ std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) 
   return sum / counted;
 }
 
-// When the last of them had completed the round.
+// Returns when the last node had completed the round.
 double LatestTime(const Reports& reports) {
   double time_s = 0;
   for (const auto& [rank, report] : reports) time_s = std::max(time_s, report.time_s());
   return time_s;
 }
 
-// A run has far fewer gradients, and their sums over all nodes must be numbers.
+// The largest number of gradients, far above that of any run; sums over all nodes remain numbers.
 constexpr int64_t kMaxCount = int64_t{1} << 40;
 
 bool CanBe(int64_t count) { return count >= 0 && count <= kMaxCount; }
 bool CanBe(double value) { return value >= 0 && value <= static_cast<double>(kMaxCount); }
 
-// Of nodes that all report more than can be, as much as can be counted.
+// Returns the sum, or the largest number: nodes may all report more than is possible.
 int64_t SumOfBytes(int64_t all, int64_t one) {
   return std::min(all, std::numeric_limits<int64_t>::max() - one) + one;
 }
 
-// Squares of floats, summed over any batch and run, are far below; and sums of it are numbers.
+// The largest noise. Squares of floats, summed over any batch and run, are far below it, and sums
+// of it are finite.
 constexpr double kMostNoise = 1e200;
 
 absl::Status CheckNoise(Rank rank, const control::NodeMetrics& report, bool measures_noise) {
@@ -132,7 +133,7 @@ absl::Status CheckNoise(Rank rank, const control::NodeMetrics& report, bool meas
         absl::StrCat("rank ", rank, " reported a noise that the run does not measure"));
   }
   const control::GradientNoise& noise = report.noise();
-  // Each gradient that has a noise is of two batches at least.
+  // Each gradient with a noise has at least two batches.
   if (noise.gradients() >= 0 && noise.gradients() <= report.samples() / 2 &&
       std::abs(noise.variance()) <= kMostNoise && std::abs(noise.square()) <= kMostNoise) {
     return absl::OkStatus();
@@ -152,7 +153,7 @@ bool CanBe(const StepSums& steps) {
          CanBe(steps.mix_s) && CanBe(steps.wait_s);
 }
 
-// Adds those of a report to the rank's sums.
+// Adds the steps of a report to the sums of the rank.
 absl::Status AddStepsOf(Rank rank, const control::StepSums& report, StepSums* sums) {
   const StepSums steps{.count = report.count(),
                        .time_s = report.time_s(),
@@ -164,7 +165,7 @@ absl::Status AddStepsOf(Rank rank, const control::StepSums& report, StepSums* su
       absl::StrCat("rank ", rank, " reported steps that cannot be: ", report.ShortDebugString()));
 }
 
-// Likewise for whom it has waited, in a run of so many nodes.
+// Adds the waits of a report to the sums of the rank, in a run of `nodes` nodes.
 absl::Status AddWaitsOf(Rank rank, const control::NodeMetrics& report, Rank nodes,
                         AwaitedPeers* sums) {
   std::set<Rank> peers;
@@ -271,7 +272,7 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
   NoteCount(rank, report.bytes_sent());
   control::NodeMetrics& kept = open_[report.round()].reports[rank];
   kept = report;
-  kept.clear_steps();  // they are counted
+  kept.clear_steps();  // they are counted already
   kept.clear_waits();
   if (const auto carried = carried_.extract(rank)) AddEarlier(carried.mapped(), &kept);
   EmitComplete();
@@ -280,7 +281,7 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
 
 void MetricsCollector::OnEvaluation(const EvaluationRecord& evaluation) {
   MutexLock lock(mutex_);
-  if (evaluation.round <= emitted_) return;  // another, of those who are left
+  if (evaluation.round <= emitted_) return;  // another one, of the remaining nodes
   open_[evaluation.round].evaluation = evaluation;
   EmitComplete();
 }
@@ -392,7 +393,7 @@ void MetricsCollector::EmitComplete() {
   }
 }
 
-// For a round with a lost report.
+// Returns the measurement of a round of which a report is missing.
 RunMetrics MetricsCollector::EvaluationAlone(Round round, const Open& open) {
   return meter_.MeasureModel(options_.at(round), LatestTime(open.reports), *open.evaluation);
 }

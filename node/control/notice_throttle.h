@@ -1,7 +1,7 @@
-// Lets the first few of several similar notices through and counts the rest: whoever can cause one
-// can cause thousands.
+// Lets the first few of several similar notices through and counts the rest: a caller that can
+// cause one can cause thousands.
 //
-// Thread-compatible. Time is passed in.
+// Thread-compatible. The caller passes the time in.
 #ifndef GRAPEVINE_NODE_CONTROL_NOTICE_THROTTLE_H_
 #define GRAPEVINE_NODE_CONTROL_NOTICE_THROTTLE_H_
 
@@ -18,16 +18,16 @@ class NoticeThrottle {
   NoticeThrottle(int64_t most, std::chrono::nanoseconds interval)
       : most_(most), interval_(interval) {}
 
-  // Whether another one may be given now.
+  // Returns whether another notice may be given now.
   bool Admit(Time now);
-  // How many were held back in an interval that is over; each is counted once.
+  // Returns how many notices were held back in an interval that is over; counts each once.
   int64_t TakeHeldBack(Time now);
 
  private:
   const int64_t most_;
   const std::chrono::nanoseconds interval_;
   Time begin_;
-  int64_t count_ = 0;  // of the interval that began then
+  int64_t count_ = 0;  // notices in the interval from begin_
   int64_t held_back_ = 0;
 };
 

@@ -29,7 +29,7 @@ constexpr milliseconds kPatience{500};
 
 using SocketAddress = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-// Null for a name: this asks nobody.
+// Returns null for a name, which it does not look up.
 SocketAddress Numeric(const std::string& host, int port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -39,7 +39,7 @@ SocketAddress Numeric(const std::string& host, int port) {
   return SocketAddress(error == 0 ? found : nullptr, freeaddrinfo);
 }
 
-// Names, and the addresses that they have as far as is known.
+// The known addresses of names.
 class Lookups {
  public:
   void Add(const std::string& name) {
@@ -50,7 +50,7 @@ class Lookups {
     MutexLock lock(mutex_);
     return found_.empty();
   }
-  // Resolves one after the other, as long as it may go on.
+  // Resolves one name after the other, for as long as it may go on.
   void Resolve(const PortProbe::Resolver& resolver, const std::function<bool()>& go_on) {
     std::vector<std::string> names;
     {
@@ -75,7 +75,7 @@ class Lookups {
   std::map<std::string, std::vector<std::string>> found_ ABSL_GUARDED_BY(mutex_);
 };
 
-// One connection that is being made.
+// A connection that is being made.
 class Attempt {
  public:
   explicit Attempt(const addrinfo& to)
@@ -87,7 +87,7 @@ class Attempt {
 
   bool under_way() const { return socket_.open(); }
   bool refused() const { return refused_; }
-  // This host has no way to it, so that it tells nothing.
+  // Returns whether this host has no way to the address, in which case the attempt proves nothing.
   bool unreachable() const { return unreachable_; }
   pollfd polled() const { return {socket_.get(), POLLOUT, 0}; }
   void OnReady() {
@@ -109,7 +109,7 @@ class Attempt {
   bool unreachable_ = false;
 };
 
-// A name may have several addresses: all of them have to refuse that can be reached.
+// The addresses of one name, of which all that can be reached must refuse.
 struct Target {
   Target(const std::vector<std::string>& hosts, int port) {
     for (const std::string& host : hosts) {
@@ -135,7 +135,7 @@ std::vector<Attempt*> UnderWay(std::vector<Target>& targets) {
   return attempts;
 }
 
-// Waits for what is under way.
+// Waits for the attempts under way.
 void Await(std::vector<Target>& targets, milliseconds patience) {
   const auto deadline = steady_clock::now() + patience;
   while (true) {
@@ -155,7 +155,7 @@ void Await(std::vector<Target>& targets, milliseconds patience) {
 
 std::vector<bool> PortProbe::Refuse(const std::vector<std::string>& texts, milliseconds patience,
                                     const std::atomic<bool>& stopped) {
-  const auto lookups = std::make_shared<Lookups>();  // also of a call that does not return
+  const auto lookups = std::make_shared<Lookups>();  // kept alive by a call that does not return
   std::vector<HostAddress> addresses;                // without a host: not to be tried
   for (const std::string& text : texts) {
     absl::StatusOr<HostAddress> address = ParseHostAddress(text);
@@ -224,7 +224,7 @@ void PortWatch::Run() {
       on_closed_(rank);
       mutex_.lock();
     }
-    if (watched_ != watched) continue;  // there is another to be tried at once
+    if (watched_ != watched) continue;  // another address is to be tried at once
     pause_ = std::clamp(2 * pause_, kMinProbePause, kMaxProbePause);
     const auto until = steady_clock::now() + pause_;
     while (!stopped_ && watched_ == watched && steady_clock::now() < until) {

@@ -1,13 +1,13 @@
-// Tells that nobody listens at an address any more.
+// Finds out that nobody listens at an address any more.
 //
 // A process that ends takes its listening socket down, whatever ended it, and its host refuses
-// connections from then on; a connection that breaks between two living processes leaves both
-// listening. So a refused connection to the port of a process whose other connection has broken
-// tells its death from a fault of the network. What else may come of an attempt (it is made, or
-// nothing answers) says nothing: the process may be there, stopped, or behind a firewall or a relay
-// that answers for it.
+// connections from then on. A connection that breaks between two living processes leaves both
+// listening. Hence, if the other connection of a process has broken, a refused connection to its
+// port tells its death from a fault of the network. Other results of an attempt (it succeeds, or
+// nothing answers) prove nothing: the process may be alive, stopped, or behind a firewall or a
+// relay that answers for it.
 //
-// An address is tried at once, since a process that is ending closes its sockets one by one a
+// An address is tried at once and, since a process that is ending closes its sockets one by one, a
 // moment later again, and then more and more rarely.
 //
 // Thread-safe.
@@ -36,13 +36,13 @@ namespace grapevine {
 // Tries addresses (HOST:PORT). Thread-compatible.
 class PortProbe {
  public:
-  // The addresses of a name; may take its time.
+  // Returns the addresses of a name; may take long.
   using Resolver = std::function<absl::StatusOr<std::vector<std::string>>(const std::string& name)>;
   explicit PortProbe(Resolver resolver = AddressesOfName) : resolver_(std::move(resolver)) {}
 
-  // Whether each refuses connections, all tried at once. Takes twice `patience` at most: no longer
-  // than that for names, of which one that is not resolved by then tells nothing, nor for
-  // connections. Nothing is tried once `stopped`.
+  // Returns whether each address refuses connections; all are tried at once. Takes at most twice
+  // `patience`: once for names, of which one that is not resolved by then proves nothing, and once
+  // for connections. Nothing is tried once `stopped`.
   std::vector<bool> Refuse(const std::vector<std::string>& addresses,
                            std::chrono::milliseconds patience,
                            const std::atomic<bool>& stopped = false);
@@ -54,28 +54,28 @@ class PortProbe {
 
 class PortWatch {
  public:
-  // What is said of an address at which nobody listens: phrased to follow a reason and "and".
+  // The text about an address at which nobody listens, phrased to follow a reason and "and".
   static constexpr std::string_view kClosed = "nobody listens at its address any more";
 
-  // `on_closed` is called from a thread of the watch, without its lock, for as long as the rank is
-  // watched.
+  // A thread of the watch calls `on_closed`, without the lock, for as long as the rank is watched.
   explicit PortWatch(std::function<void(Rank)> on_closed);
   // Must not be called from `on_closed`.
   ~PortWatch();
 
-  // From now on these (HOST:PORT), and no others.
+  // Watches these addresses (HOST:PORT) from now on, and no others.
   void Watch(std::map<Rank, std::string> addresses);
 
  private:
   void Run();
 
   const std::function<void(Rank)> on_closed_;
-  PortProbe probe_;  // the thread's
+  PortProbe probe_;  // for the thread
   Mutex mutex_;
   Condition changed_;
   std::map<Rank, std::string> watched_ ABSL_GUARDED_BY(mutex_);
   std::chrono::milliseconds pause_ ABSL_GUARDED_BY(mutex_){0};
-  std::atomic<bool> stopped_ = false;  // set under the lock, that no wait misses it
+  // Set under the lock, so that no wait misses it.
+  std::atomic<bool> stopped_ = false;
   std::thread thread_;
 };
 

@@ -1,9 +1,9 @@
 // Notices that this process itself stood still: it was stopped, its host was frozen or asleep, or
-// too busy for it. Messages of the others may lie unread then, and the others may have stood still
-// too, so their silence proves nothing: a judge of silence starts everybody's deadline again.
+// too busy. Messages of the others may then lie unread, and the others may have stood still, too,
+// so that their silence proves nothing: a judge of silence starts all deadlines again.
 //
-// Thread-compatible. Time is passed in, of a clock that goes on while the machine is suspended
-// (TimeSinceBoot).
+// Thread-compatible. The caller passes the time in, of a clock that goes on while the machine is
+// suspended (TimeSinceBoot).
 #ifndef GRAPEVINE_NODE_CONTROL_STANDSTILL_H_
 #define GRAPEVINE_NODE_CONTROL_STANDSTILL_H_
 
@@ -16,10 +16,10 @@ namespace grapevine {
 
 class Standstill {
  public:
-  // Looks are a fraction of `bound` apart: where so much lies between two, nothing was done.
+  // Looks are a fraction of `bound` apart: if `bound` or more lies between two, nothing was done.
   Standstill(std::chrono::nanoseconds bound, SteadyTime now) : bound_(bound), last_look_(now) {}
 
-  // How long nothing was done before this look; 0: it comes in time.
+  // Returns how long nothing was done before this look; 0 if it comes in time.
   std::chrono::nanoseconds Look(SteadyTime now) {
     const std::chrono::nanoseconds gap = now - last_look_;
     last_look_ = now;
@@ -28,11 +28,12 @@ class Standstill {
     return gap;
   }
   SteadyTime last_look() const { return last_look_; }
-  // Whether what was heard then was said since this process goes on, and not merely read.
+  // Returns whether a message heard at that time was sent after this process went on, and was not
+  // merely read then.
   bool IsNews(SteadyTime heard) const { return heard >= awoke_ + std::min(kReading, bound_ / 2); }
 
  private:
-  // In which all is read that has come while nothing was done.
+  // The time in which everything is read that arrived while nothing was done.
   static constexpr std::chrono::nanoseconds kReading = std::chrono::seconds(1);
 
   const std::chrono::nanoseconds bound_;

@@ -9,7 +9,7 @@
 namespace grapevine {
 namespace {
 
-// Whether a member can have been told so.
+// Returns whether a member can have been told to stand there.
 bool CanBe(const control::Standing& standing, Rank world_size) {
   const control::View& view = standing.view();
   return standing.limit().limit() >= 0 && view.from() >= 0 && view.ballot() <= standing.ballot() &&
@@ -48,7 +48,7 @@ void Succession::OnCome(const control::Registration& registration) {
     view_ = ViewOf(told_);
     for (const control::Newcomer& newcomer : told_.newcomers()) {
       addresses_[newcomer.rank()] = newcomer.address();
-      gone_.erase(newcomer.rank());  // that was the process before
+      gone_.erase(newcomer.rank());  // the process before was gone
     }
   }
   const Round limit = standing.limit().limit();

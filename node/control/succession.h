@@ -1,13 +1,14 @@
-// What a coordinator that takes a run over gathers of it, when the node of the one before is lost:
-// who is left, how far they are, and what each has been told.
+// Gathers what a coordinator must know of a run that it takes over, when the node of the
+// coordinator before is lost: which members are left, how far they are, and what each has been
+// told.
 //
-// Every member that comes says where it stands (control.proto, Standing). All that the coordinator
-// before had decided is known to somebody who is left, or has had no effect: the latest view holds,
-// the furthest limit (of an open-ended run the nearest), and new questions are asked under ballots
-// above all that were heard. Whoever does not come is lost.
+// Every member that comes says where it stands (control.proto, Standing). Every decision of the
+// coordinator before is known to some member that is left, or has had no effect. Hence the latest
+// view holds, and the furthest limit (in an open-ended run, the nearest), and new questions are
+// asked under ballots above all that were heard. A member that does not come is lost.
 //
-// A member that is awaited and lags behind does so by one view at most: the next one is agreed upon
-// once all its members have answered, and they hear of a view before they are asked anew.
+// A member that is awaited lags behind by at most one view: the next view is agreed upon once all
+// its members have answered, and they hear of a view before they are asked anew.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_SUCCESSION_H_
@@ -28,37 +29,38 @@
 namespace grapevine {
 
 struct SuccessionOptions {
-  Rank lost = 0;                       // whose node was the coordinator's
-  std::vector<std::string> addresses;  // by rank, where their processes listen
-  bool open_ended = false;             // the run: its limit moves inwards, once
-  MembersLately lately;                // as the successor's node has heard of views
+  Rank lost = 0;                       // the rank whose node was the coordinator's
+  std::vector<std::string> addresses;  // by rank: where their processes listen
+  bool open_ended = false;             // whether the run's limit moves inwards, once
+  MembersLately lately;                // the views, as the successor's node has heard of them
 };
 
 class Succession {
  public:
   Succession(SuccessionOptions options, Rank self, std::string run_id);
 
-  // Why this node does not belong to the run that is taken over. Empty when it does.
+  // Returns why this node does not belong to the run that is taken over. Empty if it does.
   std::string Objection(const control::Registration& registration) const;
-  // One without objections.
+  // Takes in a member without objections.
   void OnCome(const control::Registration& registration);
-  // The process of one that has not come, or has come before, is gone.
+  // Reports that the process of a member, which may or may not have come, is gone.
   void OnGone(Rank rank);
 
-  // Who may still come, and where their processes listen.
+  // Returns the members that may still come, and where their processes listen.
   std::map<Rank, std::string> awaited() const;
-  // Whether all have come who can, this coordinator's own node among them.
+  // Returns whether all members that can come have come, including this coordinator's own node.
   bool complete() const { return IsHere(self_) && awaited().empty(); }
   bool IsHere(Rank rank) const { return standings_.contains(rank); }
 
-  // Of those who are here. The latest view that any has heard of, and as it was told.
+  // Return what the members that have come know. The latest view that any of them has heard of, and
+  // how it was told:
   const View& view() const { return view_; }
   const control::View& told() const { return told_; }
   const std::vector<std::string>& addresses() const { return addresses_; }
   uint32_t ballot() const { return ballot_; }
   const control::RoundLimit& limit() const { return limit_; }
   Round coasts() const { return coasts_; }
-  // Whether the node, which is here, has not heard of the latest view.
+  // Returns whether the node has come, but has not heard of the latest view.
   bool Lags(Rank rank) const;
   std::optional<Round> DoneBelow(Rank rank) const;
 
@@ -68,7 +70,8 @@ class Succession {
   const std::string run_id_;
   std::map<Rank, control::Standing> standings_;
   std::set<Rank> gone_;
-  std::vector<std::string> addresses_;  // of processes that came later, too
+  // The addresses, including those of processes that came later.
+  std::vector<std::string> addresses_;
   View view_;
   control::View told_;
   uint32_t ballot_ = 0;

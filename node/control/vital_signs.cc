@@ -14,7 +14,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr size_t kMaxChain = 8;
-// What is shown of a node's own words.
+// The largest part of a node's own words that is shown.
 constexpr size_t kMaxState = 400;
 
 }  // namespace
@@ -128,7 +128,7 @@ const VitalSigns::Node* VitalSigns::FirstAwaited(const Node& node) const {
   return found == nodes_.end() ? nullptr : &found->second;
 }
 
-// As of what each has last said: a node that has gone on since has had no time to say so.
+// Judges by what each node has last said: a node that has gone on since has had no time to say so.
 std::optional<StandingWait> VitalSigns::LongestWait(const std::function<bool(Rank)>& done) const {
   std::optional<StandingWait> longest;
   for (const auto& [rank, node] : nodes_) {
@@ -190,7 +190,7 @@ std::optional<VitalSigns::Finding> VitalSigns::Slow(SteadyTime now,
     const std::string waiting = WhoWaitsFor(rank);
     const std::string finding = absl::StrCat("rank ", rank, " is slow: alive, but for ",
                                              HumanSeconds(standing), " in ", At(rank), waiting);
-    // A long evaluation advances, batch by batch.
+    // A long evaluation moves on, batch by batch.
     if (StoodStill(node) >= options_.step_timeout) {
       return Finding{rank, absl::StrCat(finding, ", and nothing has moved for ",
                                         HumanSeconds(StoodStill(node)), "; ",

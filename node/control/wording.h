@@ -1,4 +1,4 @@
-// How verdicts and notices name what they are about.
+// The words in which verdicts and notices name their subjects.
 #ifndef GRAPEVINE_NODE_CONTROL_WORDING_H_
 #define GRAPEVINE_NODE_CONTROL_WORDING_H_
 
@@ -10,9 +10,9 @@
 
 namespace grapevine {
 
-// "--peer-timeout=30s".
+// Returns, for example, "--peer-timeout=30s".
 std::string FlagWithTime(const char* flag, std::chrono::milliseconds value);
-// "rank 3", "ranks 3, 4 and 17 more"; at least one.
+// Returns, for example, "rank 3" or "ranks 3, 4 and 17 more". At least one rank is required.
 std::string Named(const std::vector<Rank>& ranks);
 
 }  // namespace grapevine

@@ -32,7 +32,7 @@ absl::StatusOr<std::string> ParseHost(std::string_view host, std::string_view te
   } else if (host.find_first_of(":[]") != std::string_view::npos) {
     return BadAddress(text, "an IPv6 address needs brackets");
   }
-  // A program to which it is given would take it for an option.
+  // A program that is given such a host would take it for an option.
   if (host.starts_with('-')) return BadAddress(text, "no host's name begins with -");
   for (const char c : host) {
     const bool plain = absl::ascii_isgraph(static_cast<unsigned char>(c));

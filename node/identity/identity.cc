@@ -21,19 +21,20 @@ namespace grapevine {
 
 namespace {
 
-// Ports below this are the system's, and no machine has so many slots.
+// Below this, a number after a host is a count of slots: lower ports are the system's, and no
+// machine has more slots.
 constexpr int kFirstPort = 1024;
 
 struct Entry {
-  HostAddress address;       // port 0: none
-  std::optional<int> slots;  // one, if nothing is said
+  HostAddress address;       // port 0 if none was given
+  std::optional<int> slots;  // none stands for one slot
 };
 
 absl::Status Wrong(std::string_view what) { return absl::InvalidArgumentError(std::string(what)); }
 
 bool ParseSlots(std::string_view text, int* slots) { return ParsePort(text, slots) && *slots > 0; }
 
-// Nodes find each other by the name that ssh is given.
+// Refuses USER@HOST: nodes find each other by the name that ssh is given.
 absl::Status CheckHasNoUser(std::string_view text) {
   const size_t at = text.find('@');
   if (at == std::string_view::npos) return absl::OkStatus();
@@ -45,7 +46,7 @@ absl::Status CheckHasNoUser(std::string_view text) {
                             user, "\" or in ~/.ssh/config"));
 }
 
-// "node", "[v6]", "node:4", "node:29500", "[v6]:29500".
+// Reads "node", "[v6]", "node:4", "node:29500" or "[v6]:29500".
 absl::StatusOr<Entry> ParseHost(std::string_view text) {
   RETURN_IF_ERROR(CheckHasNoUser(text));
   Entry entry;
@@ -69,11 +70,11 @@ absl::StatusOr<Entry> ParseLine(std::string_view line) {
   const std::vector<std::string> words =
       absl::StrSplit(std::string(line), absl::ByAnyChar(" \t"), absl::SkipEmpty());
   ASSIGN_OR_RETURN(Entry entry, ParseHost(words[0]));
-  std::string said = words[0];  // where its slots come from
+  std::string said = words[0];  // the word that gave the number of slots
   for (size_t i = 1; i < words.size(); ++i) {
     const std::pair<std::string, std::string> option =
         absl::StrSplit(words[i], absl::MaxSplits('=', 1));
-    // Open MPI's limit for oversubscribing a host, which we do not use.
+    // Open MPI's limit for oversubscribing a host is not used.
     if (option.first == "max_slots" || option.first == "max-slots") continue;
     if (option.first != "slots") {
       return Wrong(
@@ -119,7 +120,7 @@ absl::Status At(const std::string& where, const absl::Status& status, Failure fa
                      failure);
 }
 
-// Wide enough for every cluster, narrow enough not to overflow.
+// The most digits of a number: enough for every cluster, too few to overflow.
 constexpr size_t kMaxDigits = 9;
 
 absl::Status Malformed(std::string_view list, std::string_view what) {
@@ -135,8 +136,8 @@ bool ParseNumber(std::string_view text, int64_t* number) {
   return absl::SimpleAtoi(std::string(text), number);
 }
 
-// "001" or "001-003": appends each number with the width of the first. False
-// when it is malformed or too long.
+// Appends each number of "001" or "001-003", with the width of the first. Returns false if the
+// range is malformed or too long.
 bool AppendRange(std::string_view range, std::vector<std::string>* numbers) {
   const size_t dash = range.find('-');
   const std::string_view low_text = range.substr(0, dash);
@@ -255,7 +256,7 @@ struct LauncherVariables {
   const char* rank;
   const char* world_size;
   const char* local_rank;
-  // How many of the ranks run on this machine; none where the launcher says where rank 0 is.
+  // The number of ranks on this machine; null for a launcher that says where rank 0 is.
   const char* local_size = nullptr;
 };
 constexpr LauncherVariables kPlain = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};
@@ -266,7 +267,7 @@ constexpr LauncherVariables kPmi = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "
 constexpr const LauncherVariables* kLaunchers[] = {&kPlain, &kOpenMpi, &kSlurm, &kPmi};
 constexpr char kMasterAddress[] = "MASTER_ADDR";
 constexpr char kMasterPort[] = "MASTER_PORT";
-// The step's nodes, since it may use fewer than the job has.
+// The step's nodes come first, since a step may use fewer than the job has.
 constexpr const char* kSlurmNodelists[] = {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST",
                                            "SLURM_NODELIST"};
 
@@ -276,7 +277,7 @@ class Resolver {
       : options_(options), environment_(environment) {}
 
   absl::StatusOr<NodeIdentity> Resolve() {
-    // Each step needs the ones before.
+    // Each step needs the results of the steps before.
     for (const auto step :
          {&Resolver::FindLauncher, &Resolver::FindWorldSize, &Resolver::FindLocalRank,
           &Resolver::FindRank, &Resolver::FindMaster, &Resolver::FindMasterPort}) {
@@ -286,7 +287,7 @@ class Resolver {
   }
 
  private:
-  // The variable as a number; nullopt when it is unset or empty.
+  // Returns the variable as a number; nullopt if it is unset or empty.
   absl::StatusOr<std::optional<Sourced<int>>> Number(const char* variable) const {
     const std::optional<std::string> text = environment_(variable);
     if (!text || text->empty()) return std::nullopt;
@@ -298,7 +299,7 @@ class Resolver {
     return Sourced<int>{value, variable};
   }
 
-  // The launcher whose rank counts.
+  // Finds the launcher whose rank counts.
   absl::Status FindLauncher() {
     for (const LauncherVariables* launcher : kLaunchers) {
       ASSIGN_OR_RETURN(std::optional<Sourced<int>> rank, Number(launcher->rank));
@@ -356,7 +357,7 @@ class Resolver {
         "set RANK and WORLD_SIZE, or start with srun or mpirun (one machine: grapevine train)");
   }
 
-  // Whether nothing says that there are others.
+  // Returns whether nothing says that other nodes exist.
   bool alone() const { return options_.alone && launcher_ == nullptr && !options_.rank; }
 
   absl::Status FindLocalRank() {
@@ -393,7 +394,7 @@ class Resolver {
     return absl::OkStatus();
   }
 
-  // The line of the host file that has this machine's name.
+  // Finds the line of the host file that has this machine's name.
   absl::Status FindOwnSlot() {
     if (!options_.hosts) {
       return UsageError(absl::StrCat("this node's rank is not known: give --rank (0 to ",
@@ -441,7 +442,7 @@ class Resolver {
     return launcher_ == &kSlurm ? FindSlurmMaster() : FindLocalMaster();
   }
 
-  // A host, possibly with its port.
+  // Sets rank 0's host from `text`, which may include the port.
   absl::Status SetMaster(const Sourced<std::string>& text) {
     constexpr int kNoPort = -1;
     const absl::StatusOr<HostAddress> address = ParseHostAddress(text.value, kNoPort);
@@ -517,8 +518,8 @@ class Resolver {
                                    "); give one from 1 to 65535"));
   }
 
-  // The port that was given alone, or else the one given with the host, where both came from the
-  // same source (`beside`). kUsage when there are two.
+  // Returns the port that was given alone, or else the one given with the host if both came from
+  // the same source (`beside`). kUsage if the two ports differ.
   absl::StatusOr<std::optional<Sourced<int>>> OnePort(const std::optional<Sourced<int>>& alone,
                                                       bool beside) const {
     if (!beside || !master_port_beside_) return alone;

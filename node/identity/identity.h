@@ -1,5 +1,5 @@
-// Which node this process is, and where rank 0 is: from flags, the environment
-// of a launcher, or a host file.
+// ResolveIdentity finds out which node this process is, and where rank 0 is: from flags, the
+// environment of a launcher, or a host file.
 //
 //   rank         --rank > RANK > Open MPI > Slurm > PMI > this host's slot in
 //                the host file
@@ -12,8 +12,8 @@
 //   its port     --master-port > that line of the host file > MASTER_PORT > 29500;
 //                --master-addr and MASTER_ADDR may include it (HOST:PORT)
 //
-// Open MPI comes before Slurm: in a process that mpirun started inside a Slurm
-// job both are set, and Slurm's say where mpirun runs.
+// Open MPI comes before Slurm: in a process that mpirun started inside a Slurm job, the variables
+// of both are set, and Slurm's say where mpirun runs.
 //
 // Pure functions of their arguments, safe from any thread.
 #ifndef GRAPEVINE_NODE_IDENTITY_IDENTITY_H_
@@ -31,8 +31,8 @@
 
 namespace grapevine {
 
-// Where each rank runs, by rank; port 0 where none was given: the machines of a cluster as a file
-// or a list, in the forms of Open MPI, Horovod and torchrun:
+// The hosts of a cluster, by rank; port 0 where none was given. They come from a file or a list, in
+// the forms of Open MPI, Horovod and torchrun:
 //
 //   # comment
 //   node1 slots=4          four ranks
@@ -43,27 +43,27 @@ namespace grapevine {
 // Ranks are numbered line by line. Slurm's short form is read, too: "node[001-003,7],login".
 using HostSlots = std::vector<HostAddress>;
 
-// Reads --hostfile. kInput; the message begins with FILE:LINE.
+// Reads --hostfile. Errors are kInput; the message begins with FILE:LINE.
 absl::StatusOr<HostSlots> ReadHostfile(const std::string& path);
 
-// Reads -H "node1:4,node2:4". kUsage.
+// Reads -H "node1:4,node2:4". Errors are kUsage.
 absl::StatusOr<HostSlots> ParseHostList(std::string_view list);
 
 inline constexpr size_t kMaxHostSlots = 65536;
 
-// Whether a host of such a list is this machine, which has `own_names`.
+// Returns whether `host`, of a host file or list, is this machine, which has `own_names`.
 bool IsThisMachine(std::string_view host, const std::vector<std::string>& own_names);
 
-// All hosts in order; leading zeros are kept, several brackets multiply, the last one varying
-// fastest, as `scontrol show hostnames` does. kUsage for anything malformed or beyond
-// kMaxSlurmHosts.
+// Returns all hosts of Slurm's short form, in order. Leading zeros are kept; several brackets
+// multiply, the last one varying fastest, as in `scontrol show hostnames`. kUsage for anything
+// malformed or beyond kMaxSlurmHosts.
 absl::StatusOr<std::vector<std::string>> ExpandSlurmNodelist(std::string_view list);
 
 inline constexpr size_t kMaxSlurmHosts = 65536;
 
 inline constexpr int kDefaultMasterPort = 29500;  // torchrun's
 
-// The origin of what nobody has said.
+// The origin of a value that no flag, file or variable has given.
 inline constexpr char kNobody[] = "default";
 
 // A value and where it came from: "--rank", "SLURM_PROCID", kNobody.
@@ -76,13 +76,15 @@ struct Sourced {
 struct IdentityOptions {
   std::optional<Sourced<int>> rank = {};
   std::optional<Sourced<int>> world_size = {};
-  std::optional<Sourced<int>> nodes = {};  // of the experiment: counts where nothing else says it
+  // The experiment's number of nodes, which counts if nothing else gives the world size.
+  std::optional<Sourced<int>> nodes = {};
   std::optional<Sourced<std::string>> master_host = {};
   std::optional<Sourced<int>> master_port = {};
-  // Rank 0 says where it is once it listens, there: nobody needs to know its host and port.
+  // The store in which rank 0 says where it is, once it listens; empty if there is none. With a
+  // store, no node needs to know rank 0's host and port.
   std::string announced = {};
   std::optional<Sourced<HostSlots>> hosts = {};  // --hostfile or -H
-  // Where nothing says how many nodes there are, this process is the only one.
+  // Whether this process is the only node if nothing gives the number of nodes.
   bool alone = false;
   // The names and addresses under which a host file may list this machine.
   std::vector<std::string> own_names = {};
@@ -92,17 +94,17 @@ struct NodeIdentity {
   Sourced<Rank> rank, world_size;
   Sourced<int> local_rank;
   Sourced<std::string> master_host;  // empty if rank 0 announces itself
-  Sourced<int> master_port;          // then 0
-  // This rank's line of the host file: the host to advertise, and the port to
-  // listen on unless it is 0.
+  Sourced<int> master_port;          // 0 if rank 0 announces itself
+  // This rank's line of the host file: the host to advertise, and the port to listen on unless it
+  // is 0.
   std::optional<HostAddress> slot;
 };
 
-// The value of an environment variable, or none.
+// Returns the value of an environment variable, or none.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-// kUsage when something is missing, malformed or contradictory: the message
-// names the variables or flags, their values and the remedy.
+// Returns the identity of this process. kUsage if a value is missing, malformed or contradictory:
+// the message names the variables or flags, their values and the remedy.
 absl::StatusOr<NodeIdentity> ResolveIdentity(const IdentityOptions& options,
                                              const Environment& environment);
 

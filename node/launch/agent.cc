@@ -40,12 +40,13 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using Time = RankHost::Time;
 
-// Until the launcher says otherwise.
+// The silence and the grace until the launcher says otherwise.
 constexpr milliseconds kFirstSilence{60000};
 constexpr milliseconds kFirstGrace{10000};
-// Of lines that the launcher has not yet taken. Then those of the nodes wait in their pipes.
+// The most bytes that the launcher has not taken yet. Beyond that, the lines of the nodes wait in
+// their pipes.
 constexpr size_t kMaxWaiting = 4 << 20;
-// The end of what a check has said.
+// The number of a check's last lines that are kept.
 constexpr size_t kCheckLines = 5;
 
 // Tries whether a node could begin here, in a process of its own.
@@ -62,7 +63,7 @@ class Check {
       if (lines->open()) polled->push_back({lines->get(), POLLIN, 0});
     }
   }
-  // Its exit code once it has ended; as a shell's if a signal ended it.
+  // Returns the exit code once the process has ended, as a shell does if a signal ended it.
   std::optional<int> Look() {
     const std::optional<int> status = process_->Poll();
     output_.Read(process_->output());
@@ -75,7 +76,7 @@ class Check {
  private:
   Check() = default;
 
-  // Without the name of the program, which nobody has called.
+  // Keeps a line, without the name of the program, which the user has not called.
   void Keep(std::string_view line) {
     constexpr std::string_view kName = "grapevine node: ";
     if (line.starts_with(kName)) line.remove_prefix(kName.size());
@@ -165,7 +166,7 @@ class Agent : public RankWatcher {
 
  private:
   bool over() const { return ending_ && ranks_->Running().empty(); }
-  // What the nodes say waits in their pipes meanwhile.
+  // Returns whether the lines of the nodes have to wait in their pipes.
   bool full() const { return !ending_ && writer_.waiting() > kMaxWaiting; }
 
   void Wait() {
@@ -217,7 +218,7 @@ class Agent : public RankWatcher {
   void Probe(const probe::Request& request) {
     if (!probes_) {
       absl::StatusOr<std::unique_ptr<ProbeDesk>> desk = ProbeDesk::Open();
-      if (!desk.ok()) return;  // the launcher waits for an answer only so long
+      if (!desk.ok()) return;  // the launcher does not wait for an answer for ever
       probes_ = *std::move(desk);
     }
     probes_->Take(request);
@@ -294,7 +295,7 @@ class Agent : public RankWatcher {
     }
   }
 
-  // Once the launcher is lost, or has let go, there is nobody to tell.
+  // Sends a report, unless the launcher is lost or has let go.
   void Tell(const launch::Report& report) {
     if (!ending_) writer_.Add(report);
   }
@@ -315,7 +316,7 @@ class Agent : public RankWatcher {
     check_.reset();
     probes_.reset();
     SignalAll(SIGTERM);
-    SignalAll(SIGCONT);  // a stopped one would not get it
+    SignalAll(SIGCONT);  // a stopped node would not get SIGTERM
     kill_at_ = now + grace_;
   }
 

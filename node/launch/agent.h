@@ -1,10 +1,10 @@
-// The launcher's other half on another host: starts nodes there, passes on what they do and say,
-// and sees to it that none outlives the launch.
+// An agent is the launcher's other half on another host: it starts nodes there, passes on what they
+// do and say, and sees to it that no node outlives the launch.
 //
-// Started by the launcher, by way of ssh or the like, and told what to do over its standard input.
-// When that ends, or nothing has come over it for too long, or it is told to end by a signal, the
-// launcher is lost: the nodes get SIGTERM, then SIGKILL. When this process is killed, the kernel
-// kills them.
+// The launcher starts the agent, by way of ssh or the like, and tells it what to do over the
+// agent's standard input. When the input ends, or nothing has come over it for too long, or a
+// signal tells the agent to end, the launcher is lost: the nodes get SIGTERM, then SIGKILL. When
+// the agent itself is killed, the kernel kills the nodes.
 #ifndef GRAPEVINE_NODE_LAUNCH_AGENT_H_
 #define GRAPEVINE_NODE_LAUNCH_AGENT_H_
 
@@ -17,12 +17,12 @@
 
 namespace grapevine {
 
-// The first thing that it says, followed by its build.
+// The first words of an agent, followed by its build.
 inline constexpr char kAgentGreeting[] = "grapevine-agent ";
-// The command of the program that runs it.
+// The command of the program that runs an agent.
 inline constexpr char kAgentCommand[] = "agent";
 
-// From one word to the next, of both sides, where there is nothing to say.
+// The time from one message to the next, on both sides, while there is nothing to say.
 inline constexpr std::chrono::milliseconds kAgentBeat{1000};
 
 struct AgentOptions {
@@ -32,8 +32,8 @@ struct AgentOptions {
   int output = STDOUT_FILENO;
 };
 
-// Runs until the launcher has let go of it and every node has ended. To be called on the main
-// thread, before others exist. Closes the descriptors.
+// Runs until the launcher has let go of the agent and every node has ended. To be called on the
+// main thread, before other threads exist. Closes the descriptors.
 absl::Status RunAgent(const AgentOptions& options);
 
 }  // namespace grapevine

@@ -1,4 +1,4 @@
-// The ranks of each host in a list of slots.
+// GroupByHost finds the ranks of each host in a list of slots.
 //
 // A pure function, safe from any thread.
 #ifndef GRAPEVINE_NODE_LAUNCH_HOST_GROUPS_H_
@@ -15,12 +15,12 @@ namespace grapevine {
 
 struct HostGroup {
   std::string name;
-  std::vector<Rank> ranks;  // in order
+  std::vector<Rank> ranks;  // ascending
 };
 
 struct HostGroups {
-  std::vector<HostGroup> groups;  // by first rank
-  std::vector<size_t> of;         // by rank
+  std::vector<HostGroup> groups;  // in the order of their first ranks
+  std::vector<size_t> of;         // the group of each rank
 };
 
 HostGroups GroupByHost(const HostSlots& slots);

@@ -22,19 +22,21 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-// Of each clock.
+// The number of times that each clock is read.
 constexpr int kClockSamples = 9;
-// That a host is asked at once.
+// The most questions that a host is asked at once.
 constexpr size_t kMostAtOnce = 32;
-// What ssh and a busy machine may take, on top of what is asked.
+// The time that ssh and a busy machine may take, on top of the time of the request itself.
 constexpr milliseconds kSlack{10000};
-// Until all names are looked up.
+// The longest time for which the lookups of all names are awaited.
 constexpr milliseconds kMostLookups{60000};
-// Of addresses that a name has, each of which is tried.
+// The number of addresses of a name, each of which is tried, for which time is allowed.
 constexpr int kMostTries = 4;
-// While all edges are in use, it takes longer until each has its share.
+// The factor by which measurements are longer while all edges are in use, since it takes longer
+// until each edge has its share.
 constexpr int kTogether = 2;
-// Waits of a caller at most, each as patient: addresses, a handshake, small messages, a count.
+// The most waits of a caller, each as long as its patience: for addresses, a handshake, small
+// messages and a count.
 constexpr int kStreamSteps = 2 * kMostTries + 24;
 constexpr uint64_t kMostBytes = uint64_t{1} << 38;
 constexpr milliseconds kLifetime{3600000};
@@ -44,7 +46,8 @@ nanoseconds Now() {
       std::chrono::system_clock::now().time_since_epoch());
 }
 
-// Questions to hosts, and their answers. Answers to what was not asked of that host do not count.
+// Questions to hosts, and their answers. An answer to a question that its host was not asked does
+// not count.
 class Inquiry {
  public:
   explicit Inquiry(RemoteHosts* hosts) : hosts_(*hosts) {
@@ -67,7 +70,7 @@ class Inquiry {
     return last_;
   }
 
-  // Until all have answered, or are lost, or it takes too long.
+  // Waits until all hosts have answered or are lost, for at most `patience`.
   absl::Status Await(milliseconds patience) {
     const absl::Status status = hosts_.Await(
         [this] {
@@ -79,7 +82,7 @@ class Inquiry {
     return status;
   }
 
-  // Null: none.
+  // Returns the answer to a question; null if none has come.
   const probe::Answer* AnswerTo(uint64_t id) const {
     const auto answer = answers_.find(id);
     return answer == answers_.end() ? nullptr : &answer->second;
@@ -89,7 +92,7 @@ class Inquiry {
  private:
   RemoteHosts& hosts_;
   uint64_t last_ = 0;
-  std::map<uint64_t, size_t> waiting_;  // the host by the question
+  std::map<uint64_t, size_t> waiting_;  // the host that was asked, by the question's id
   std::map<uint64_t, probe::Answer> answers_;
   std::map<uint64_t, nanoseconds> back_;
 };
@@ -140,7 +143,7 @@ class Surveyor {
     return absl::OkStatus();
   }
 
-  // One host after the other: nothing else is on its way.
+  // Reads the clock of one host after the other, so that no other message is under way.
   absl::Status ReadClocks() {
     for (size_t host = 0; host < survey_.hosts.size(); ++host) {
       std::vector<ClockSample> samples;
@@ -178,7 +181,7 @@ class Surveyor {
     RETURN_IF_ERROR(inquiry_.Await(kSlack));
     for (const auto& [host, id] : asked) {
       const probe::Answer* answer = inquiry_.AnswerTo(id);
-      // One for each rank, or it is no answer.
+      // An answer without one port for each rank does not count.
       if (answer == nullptr || !answer->has_opened() ||
           answer->opened().ports_size() != static_cast<int>(survey_.hosts[host].ranks.size())) {
         continue;
@@ -203,7 +206,7 @@ class Surveyor {
         for (size_t to = 0; to < count; ++to) pairs.insert({from, to});
       }
     }
-    // One that is alone calls at itself.
+    // Only a host that is alone calls at itself.
     if (count > 1)
       std::erase_if(pairs, [](const HostEdge& pair) { return pair.first == pair.second; });
     return pairs;
@@ -227,9 +230,9 @@ class Surveyor {
     return target;
   }
 
-  // In waves, of which each has so many for every host.
+  // Tries ports in waves, each of at most kMostAtOnce ports for every host that calls.
   absl::Status TryPorts() {
-    std::map<size_t, std::vector<size_t>> left;  // of the ports, by the host that calls
+    std::map<size_t, std::vector<size_t>> left;  // positions of ports, by the host that calls
     for (size_t i = 0; i < survey_.ports.size(); ++i) {
       left[survey_.ports[i].hosts.first].push_back(i);
     }
@@ -259,7 +262,8 @@ class Surveyor {
     return absl::OkStatus();
   }
 
-  // The first port that is open there; none where nobody got through.
+  // Returns the first port of the edge's second host that its first host has reached or, within a
+  // host, that is open; none if no port qualifies.
   std::optional<int> PortOf(const HostEdge& edge) const {
     const SurveyedHost& to = survey_.hosts[edge.second];
     if (!survey_.hosts[edge.first].facts || !to.opened) return std::nullopt;
@@ -275,7 +279,7 @@ class Surveyor {
     return std::nullopt;
   }
 
-  // Along these edges at once; without a duration small messages alone.
+  // Measures these edges at once; with a duration of 0, small messages only.
   absl::Status Stream(const std::vector<size_t>& edges, milliseconds duration,
                       std::optional<probe::Streamed> SurveyedEdge::*result) {
     std::map<size_t, uint64_t> asked;
@@ -313,7 +317,7 @@ class Surveyor {
     }
     told("measuring all edges at once");
     std::vector<size_t> all;
-    // What stays on a host is another matter.
+    // An edge within a host uses no network.
     for (size_t edge = 0; edge < survey_.edges.size(); ++edge) {
       const HostEdge& hosts = survey_.edges[edge].hosts;
       if (hosts.first != hosts.second) all.push_back(edge);
@@ -331,11 +335,13 @@ class Surveyor {
 
 absl::StatusOr<Survey> SurveyHosts(const HostSurveyOptions& options,
                                    const std::function<void(std::string_view)>& told) {
-  // Between two waits, too: an agent that is gone must not end this program.
+  // Signals are blocked between two waits, too: SIGPIPE from an agent that is gone must not end
+  // this program.
   ASSIGN_OR_RETURN(const std::unique_ptr<SignalDescriptor> signals,
                    SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE}));
   RemoteHostsOptions to_connect = options.hosts;
-  // Agents start where every machine has a folder; whether it has that of the run is a question.
+  // Agents start in a folder that every machine has; whether a host has the run's folder is asked
+  // later.
   to_connect.folder = "/";
   to_connect.arguments.clear();
   told("connecting to the hosts");

@@ -1,5 +1,5 @@
-// Asks the hosts of a run what it needs to know before it begins: starts an agent on each of them,
-// lets them try each other's ports, and measures the edges of a graph.
+// SurveyHosts asks the hosts of a run what there is to know before the run begins: it starts an
+// agent on each host, lets the hosts try each other's ports, and measures the edges of a graph.
 #ifndef GRAPEVINE_NODE_LAUNCH_HOST_SURVEY_H_
 #define GRAPEVINE_NODE_LAUNCH_HOST_SURVEY_H_
 
@@ -17,20 +17,24 @@
 namespace grapevine {
 
 struct HostSurveyOptions {
-  RemoteHostsOptions hosts;          // its folder is where relative paths begin, on all of them
-  std::string token;                 // of this survey: 16 bytes or more that nobody else knows
+  RemoteHostsOptions hosts;          // relative paths begin in its folder, on all hosts
+  std::string token;                 // 16 bytes or more that only this survey knows
   std::vector<probe::TlsFiles> tls;  // by rank; empty: plain text
-  std::vector<HostEdge> edges;       // to measure, of positions in GroupByHost(hosts.slots)
-  std::chrono::milliseconds patience{3000};  // with each connection and name server
-  std::chrono::milliseconds duration{1000};  // of each measurement; 0: none
+  // The edges to measure, between positions in GroupByHost(hosts.slots).
+  std::vector<HostEdge> edges;
+  // The time that each connection and each name server is given.
+  std::chrono::milliseconds patience{3000};
+  // The time of each measurement; 0: nothing is measured.
+  std::chrono::milliseconds duration{1000};
 };
 
-// Ports are tried between all pairs of so many hosts; of more, from each to its neighbours along
-// the edges, to the first host, where rank 0 is, and from there.
+// The most hosts with which ports are tried between all pairs. With more hosts, ports are tried
+// along the edges, and to and from the first host, where rank 0 is.
 inline constexpr size_t kMostHostsInPairs = 32;
 
-// `told` hears what is done next, for people. Hosts that do not answer leave gaps in the result.
-// kInterrupted or kTerminated at a signal. To be called as Launch is.
+// Surveys the hosts, and tells `told` what is done next, for people. Hosts that do not answer leave
+// gaps in the result. kInterrupted or kTerminated at a signal. To be called on the main thread,
+// before other threads exist, as Launch is.
 absl::StatusOr<Survey> SurveyHosts(const HostSurveyOptions& options,
                                    const std::function<void(std::string_view)>& told);
 

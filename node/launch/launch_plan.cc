@@ -18,7 +18,7 @@
 namespace grapevine {
 namespace {
 
-// The lower the weight, the more this end explains.
+// Returns the weight of an end: the lower the weight, the more the end explains.
 int Weight(const ChildEnd& end) {
   if (!end.lost.empty()) return end.signalled ? 2 : 0;
   if (end.wait_status == 0) return 5;
@@ -40,12 +40,12 @@ const char* Remedy(int signal) {
 
 bool EndedWell(const ChildEnd& end) { return end.wait_status == 0 && end.lost.empty(); }
 
-// "process 123 on node2".
+// Returns "process 123 on node2".
 std::string ProcessText(pid_t process, std::string_view host) {
   return absl::StrCat("process ", process, host.empty() ? "" : " on ", std::string(host));
 }
 
-// All of a host that are lost with it are, for the same reason.
+// Returns the error that names all ranks that are lost with the host of `cause`.
 absl::Status LostWithItsHost(std::span<const ChildEnd> ends, const ChildEnd& cause) {
   std::vector<Rank> there;
   for (const ChildEnd& end : ends) {
@@ -59,7 +59,8 @@ absl::Status LostWithItsHost(std::span<const ChildEnd> ends, const ChildEnd& cau
       Failure::kPeerLost);
 }
 
-// All who hear of a verdict end with its code, in any order: none of them is to be blamed alone.
+// Returns the error that names all ranks that ended as `cause` did: nodes that hear of a verdict
+// end with its code, in any order, so that none of them is to be blamed alone.
 absl::Status EndedAlike(std::span<const ChildEnd> ends, const ChildEnd& cause) {
   std::vector<Rank> alike;
   for (const ChildEnd& end : ends) {
@@ -238,7 +239,7 @@ void LaunchPlan::PlanRestart(Child& child, Time now) {
   // Rank 0 begins a run, and comes into one only where its role can have moved.
   const bool may_come = &child != &children_.front() || options_.role_moves;
   if (!restarts() || !may_come || !ends_.back().lost.empty()) return;
-  // One that was to hand it the model may have been lost meanwhile.
+  // The node that was to hand the model to the child may have been lost meanwhile.
   const bool could_not_come_in =
       FailureOfEnd(ends_.back()) == Failure::kPeerLost && WIFEXITED(ends_.back().wait_status);
   if (child.returns) {
@@ -259,7 +260,7 @@ void LaunchPlan::OnSignal(int signal, Time now) {
         std::min({kill_at_, After(now, SignalGrace()), After(terminate_at_, options_.kill_grace)});
     terminate_at_ = kNever;
     OrderAll(signal);
-    OrderAll(SIGCONT);  // a stopped child would not get it
+    OrderAll(SIGCONT);  // a stopped child would not get `signal`
   } else if (!Echoes(signal, now)) {
     OrderAll(SIGKILL);
   }
@@ -297,7 +298,7 @@ void LaunchPlan::OnPause(Rank rank, std::chrono::nanoseconds duration, Time now)
 }
 
 bool LaunchPlan::Survives(const ChildEnd& end) const {
-  // One that came later could not come in, maybe: that is nobody else's failure.
+  // A child that came later may not have been able to come in, which is no failure of the others.
   return options_.survives && begun_ && (end.rank != 0 || options_.role_moves) &&
          (end.joined || IsOfOneNode(FailureOfEnd(end)));
 }
@@ -326,7 +327,7 @@ void LaunchPlan::OnEnd(ChildEnd end, Time now) {
   }
   if (!well && !begun_ && options_.survives && rank != 0) {
     PlanRestart(child, now);
-    if (child.restart_at != kNever) return;  // they wait for it
+    if (child.restart_at != kNever) return;  // the others wait for the new process
   }
   if (!well) {
     BeginEnd(After(now, options_.grace));
@@ -397,7 +398,7 @@ absl::Status LaunchPlan::Outcome() const {
   if (interrupted() && static_cast<Rank>(ends_.size()) < options_.nodes) {
     return Interrupted(ends_, interrupted_by_);
   }
-  // Where rank 0 has ended well, the run has; or any other, where its role moves.
+  // The run has succeeded if rank 0 has ended well; where rank 0's role moves, if any rank has.
   const bool counts_all = options_.role_moves && std::ranges::none_of(ends_, EndedWell);
   std::vector<ChildEnd> counted;
   std::ranges::copy_if(ends_, std::back_inserter(counted),
@@ -409,8 +410,8 @@ Time LaunchPlan::FinishDeadline() const {
   return ending() || finished_ == kNever ? kNever : After(finished_, options_.finish_timeout);
 }
 
-// It gets neither the verdict nor SIGTERM, unless it goes on by then: a failed run need not wait
-// for it. In a successful one, the user may be about to continue it.
+// A stopped child gets neither the verdict nor SIGTERM, unless it goes on in time: a failed run
+// need not wait for it. In a successful run, the user may be about to continue the child.
 Time LaunchPlan::HeldUntil(const Child& child) const {
   if (child.ended || child.killed || child.held_since == kNever || interrupted()) return kNever;
   const bool goes_on_in_time = child.paused_until < std::min(terminate_at_, kill_at_);
@@ -430,7 +431,7 @@ Time LaunchPlan::AwaitedUntil(const Child& child) const {
 }
 
 void LaunchPlan::BeginEnd(Time terminate_at) {
-  if (interrupted()) return;  // they have been told
+  if (interrupted()) return;  // the children have been told to end
   failed_ = true;
   terminate_at_ = kill_at_ == kNever ? std::min(terminate_at_, terminate_at) : kNever;
 }

@@ -80,7 +80,7 @@ class Launcher : public RankWatcher {
                       steady_clock::now());
     }
   }
-  // As kLauncherDescriptorVariable says.
+  // Takes a line in the form that kLauncherDescriptorVariable describes.
   void OnWords(std::string_view line) override {
     if (line.starts_with(kIsIn)) return OnCameIn(line.substr(kIsIn.size()));
     const bool returns = line.starts_with(kReturns);
@@ -125,7 +125,7 @@ class Launcher : public RankWatcher {
     }
   }
 
-  // In the places of those that are lost.
+  // Starts processes in the places of lost ones.
   void RestartNodes() {
     while (const std::optional<Rank> rank = plan_.next_restart(steady_clock::now())) {
       plan_.OnRestarted(*rank);
@@ -200,10 +200,10 @@ class Launcher : public RankWatcher {
   std::unique_ptr<SignalDescriptor> signals_;
   std::string master_port_;
   LaunchPlan plan_;
-  std::unique_ptr<RankProcesses> own_;  // where no other hosts are given
+  std::unique_ptr<RankProcesses> own_;  // set if the options name no hosts
   std::vector<RankHost*> hosts_;
   std::vector<RankHost*> host_of_;  // by rank
-  std::set<Rank> again_;            // that are about to run again
+  std::set<Rank> again_;            // ranks that are being started again
 };
 
 }  // namespace

@@ -1,15 +1,16 @@
-// All nodes of a run as processes, of this machine or of several.
+// Launch runs all nodes of a run as processes, on this machine or on several.
 //
-// Rank 0 starts first, binds a port that the system chooses and writes it to the descriptor that
-// GRAPEVINE_PORT_FD names; the others then start with it as their MASTER_PORT: no port is guessed.
-// Rank 0 may write JSON lines about its progress to the descriptor in GRAPEVINE_PROGRESS_FD.
+// Rank 0 starts first, binds a port that the system chooses and writes the port to the descriptor
+// that GRAPEVINE_PORT_FD names; the others then start with this port as their MASTER_PORT: no port
+// is guessed. Rank 0 may write JSON lines about its progress to the descriptor in
+// GRAPEVINE_PROGRESS_FD.
 //
 // No child outlives the launch. When one fails, the others have a grace period to say why they end;
 // then they are terminated, then killed (at once if they are stopped). SIGINT, SIGTERM and SIGHUP
 // (unless it was ignored when this process started, as under nohup) are passed on; children that
 // have not ended after the grace period, or at a second signal, are killed. When this process
-// itself is killed, the kernel kills the children, and agents those on other hosts.
-// node/launch/launch_plan decides all that.
+// itself is killed, the kernel kills the children, and agents kill those on other hosts.
+// node/launch/launch_plan makes these decisions.
 #ifndef GRAPEVINE_NODE_LAUNCH_LAUNCHER_H_
 #define GRAPEVINE_NODE_LAUNCH_LAUNCHER_H_
 
@@ -29,41 +30,41 @@ namespace grapevine {
 
 struct LaunchOptions {
   LaunchPlanOptions plan;
-  // Of nodes on this machine.
+  // The program of nodes on this machine.
   std::string executable = "/proc/self/exe";
-  std::vector<std::string> arguments;  // the same for all, with the program's name first
-  // Added to those of a child that is started in the place of one that is lost.
+  std::vector<std::string> arguments;  // arguments of every node, with the program's name first
+  // Arguments that are added for a child that is started in the place of a lost one.
   std::vector<std::string> join_arguments = {};
-  // Added to this process's environment, from which GRAPEVINE_* are removed: the arguments already
-  // reflect them.
+  // Variables that are added to this process's environment, from which GRAPEVINE_* are removed: the
+  // arguments already reflect them.
   std::map<std::string, std::string> environment;
-  // Rank r runs on the r-th core only, modulo their number. Off: the kernel knows better, unless
-  // there are as many cores as nodes and nothing else runs.
+  // Whether rank r runs on the r-th core only, modulo the number of cores. Off by default: the
+  // kernel knows better, unless there are as many cores as nodes and nothing else runs.
   bool pin_cpus = false;
-  // Nodes say when they have come into the run, and may ask to be stopped (SIGSTOP) for a while,
-  // and go on afterwards (SIGCONT); or to be started again.
+  // Whether nodes say when they have come into the run, and may ask to be stopped (SIGSTOP) for a
+  // while and to go on afterwards (SIGCONT), or to be started again.
   bool hears_nodes = false;
-  // Where the nodes run, all of them; none: on this machine. Outlives the launch.
+  // The machines of all nodes; null: this machine. Outlives the launch.
   RemoteHosts* hosts = nullptr;
 };
 
 struct LaunchSinks {
-  // A line of a child's output or errors, without its line break.
+  // Called with a line of a child's output or errors, without its line break.
   std::function<void(Rank rank, bool errors, std::string_view line)> on_line;
-  // A line that rank 0, or whoever has its role, wrote about its progress; untrusted.
+  // Called with a line that the node with rank 0's role wrote about its progress; untrusted.
   std::function<void(std::string_view line)> on_progress;
-  // This process was told to end, and is about to tell the children. May be absent.
+  // Called when this process was told to end, and is about to tell the children. May be absent.
   std::function<void()> on_interrupt = {};
-  // Something unexpected that this process does, such as killing a child. May be absent.
+  // Called with what this process does unexpectedly, such as killing a child. May be absent.
   std::function<void(std::string_view notice)> on_notice = {};
 };
 
-// Runs until every child has ended; OK when all ended with 0. Otherwise names the child that caused
-// the failure; an exit code of base/status.h is the failure's class, a child killed by a signal is
-// kPeerLost; kInterrupted or kTerminated when a signal ended the run.
+// Runs until every child has ended; returns OK if all ended with 0. Otherwise the error names the
+// child that caused the failure; an exit code of base/status.h is the failure's class, and a child
+// killed by a signal is kPeerLost. kInterrupted or kTerminated if a signal ended the run.
 //
-// To be called on the main thread, before others exist (see SignalDescriptor); sinks are called on
-// it.
+// To be called on the main thread, before other threads exist (see SignalDescriptor). Sinks are
+// called on this thread.
 absl::Status Launch(const LaunchOptions& options, const LaunchSinks& sinks);
 
 }  // namespace grapevine

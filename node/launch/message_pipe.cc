@@ -30,7 +30,7 @@ size_t LengthIn(std::string_view prefix) {
   return length;
 }
 
-// Drops what is behind, once that is most of it: each byte moves once.
+// Drops the first `behind` bytes once they are at least half of all: each byte moves about once.
 void Compact(std::string* bytes, size_t* behind) {
   if (*behind < bytes->size() / 2) return;
   bytes->erase(0, std::exchange(*behind, 0));

@@ -1,5 +1,5 @@
-// Messages over a pair of pipes, such as those to a program on another host: each is preceded by
-// its length, a 32-bit number, low byte first.
+// MessageReader and MessageWriter pass messages over a pair of pipes, such as those to a program on
+// another host. Each message is preceded by its length, a 32-bit number, low byte first.
 #ifndef GRAPEVINE_NODE_LAUNCH_MESSAGE_PIPE_H_
 #define GRAPEVINE_NODE_LAUNCH_MESSAGE_PIPE_H_
 
@@ -18,17 +18,19 @@ class MessageLite;
 
 namespace grapevine {
 
-// What comes out of a descriptor, cut into lines and messages. Thread-compatible.
+// Cuts the bytes that come out of a descriptor into lines and messages. Thread-compatible.
 class MessageReader {
  public:
-  // The first line that begins with `greeting`; none if it has not come. What is before it is
-  // whatever a shell says to who logs in; kMaxNoise bytes of it are one too many.
+  // Returns the first line that begins with `greeting`; none if it has not come. Lines before it
+  // are skipped: a shell may print some at login. Returns an error if the greeting has not come
+  // within kMaxNoise bytes.
   absl::StatusOr<std::optional<std::string>> Greeting(std::string_view greeting);
-  // The next message; none if it has not come whole. An error if it is longer than kMaxMessage.
+  // Returns the next message; none if it has not come whole, an error if it is longer than
+  // kMaxMessage.
   absl::StatusOr<std::optional<std::string>> Next();
 
-  // Takes what is there, at most kMaxBurst bytes. Closes the descriptor at end of file, and where
-  // reading fails.
+  // Reads the bytes that are present, about kMaxBurst at most. Closes the descriptor at end of
+  // file, and if reading fails.
   void Read(UniqueDescriptor& descriptor);
   void Take(std::string_view bytes) { bytes_ += bytes; }
 
@@ -38,18 +40,19 @@ class MessageReader {
 
  private:
   std::string bytes_;
-  size_t taken_ = 0;  // of bytes_
+  size_t taken_ = 0;  // the bytes of bytes_ that have been returned
 };
 
-// What goes into a descriptor that does not block. Thread-compatible; SIGPIPE is to be blocked.
+// Queues messages and writes them to a non-blocking descriptor. Thread-compatible. SIGPIPE must be
+// blocked.
 class MessageWriter {
  public:
-  void Add(std::string_view line);  // with its break
+  void Add(std::string_view line);  // `line` includes its line break
   void Add(const google::protobuf::MessageLite& message);
-  // Writes what the descriptor takes. An error if nobody will read it.
+  // Writes as many bytes as the descriptor takes. Returns an error if its other end is closed.
   absl::Status Write(const UniqueDescriptor& descriptor);
 
-  // Bytes that wait.
+  // Returns the number of bytes that wait to be written.
   size_t waiting() const { return bytes_.size() - written_; }
 
  private:

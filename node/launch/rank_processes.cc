@@ -91,7 +91,7 @@ void RankProcesses::Start(const RankStart& start) {
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> RankProcesses::StartProcess(const RankStart& start) {
   std::map<std::string, std::string> environment = InheritedEnvironment();
-  // Nodes share the cores: one tensor thread each, and none that spins.
+  // Nodes share the cores: each has one tensor thread, which does not spin.
   environment.emplace("OMP_NUM_THREADS", "1");
   environment.emplace("OMP_WAIT_POLICY", "passive");
   for (const auto& [name, value] : start.environment) environment[name] = value;
@@ -143,7 +143,7 @@ void RankProcesses::ReadLines(Child& child) {
 void RankProcesses::LookAt(Rank rank, Child& child) {
   if (const std::optional<int> wait_status = child.process->Poll()) {
     child.ended = true;
-    ReadChannels();  // its last words among them
+    ReadChannels();  // the child's last lines come before its end
     ReadLines(child);
     watcher_.OnEnded(rank, *wait_status);
   } else if (const bool held = child.process->Stopped(); held != child.held) {

@@ -1,4 +1,4 @@
-// The nodes of a run on this machine, as children of this process.
+// RankProcesses runs the nodes of a run on this machine, as children of this process.
 #ifndef GRAPEVINE_NODE_LAUNCH_RANK_PROCESSES_H_
 #define GRAPEVINE_NODE_LAUNCH_RANK_PROCESSES_H_
 
@@ -18,11 +18,11 @@
 
 namespace grapevine {
 
-// None outlives it, nor the thread that uses it.
+// No child outlives the RankProcesses, nor the thread that uses it.
 class RankProcesses : public RankHost {
  public:
-  // `watcher` outlives the result. With `pin_cpus` rank r runs on the r-th core only, modulo their
-  // number.
+  // `watcher` must outlive the result. With `pin_cpus`, rank r runs on the r-th core only, modulo
+  // the number of cores.
   static absl::StatusOr<std::unique_ptr<RankProcesses>> Open(std::string executable, bool pin_cpus,
                                                              RankWatcher* watcher);
 
@@ -31,7 +31,7 @@ class RankProcesses : public RankHost {
   void AddTo(std::vector<pollfd>* polled) const override;
   void Look(Time now) override;
 
-  // Those that have not ended.
+  // Returns the ranks that have been started and have not ended.
   std::vector<Rank> Running() const;
 
  private:
@@ -55,15 +55,15 @@ class RankProcesses : public RankHost {
   void LookAt(Rank rank, Child& child);
 
   const std::string executable_;
-  const std::vector<int> cpus_;  // to choose from; empty: any
+  const std::vector<int> cpus_;  // the cores to pin ranks to; empty: ranks are not pinned
   RankWatcher& watcher_;
   Channel port_, progress_, words_;
   std::map<Rank, Child> children_;
 };
 
-// This process's, but for GRAPEVINE_*.
+// Returns the environment of this process, without GRAPEVINE_*.
 std::map<std::string, std::string> InheritedEnvironment();
-// As an exec takes it: "NAME=value".
+// Returns the environment as exec takes it: "NAME=value".
 std::vector<std::string> EnvironmentLines(const std::map<std::string, std::string>& environment);
 
 }  // namespace grapevine

@@ -23,13 +23,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long an agent that is let go of may take to end.
+// The time that an agent may take to end once it is let go of.
 constexpr milliseconds kFarewell{2000};
 constexpr int kFarewellSteps = 100;
-// The end of what ssh or a shell says.
+// The number of last lines of ssh or a shell that are kept.
 constexpr size_t kRemarks = 5;
 
-// Nobody there, or nobody who can be talked to.
+// Returns the error of a machine that cannot be reached, or cannot be talked to.
 absl::Status Unreachable(std::string_view what) {
   return WithFailure(absl::UnavailableError(std::string(what)), Failure::kRendezvous);
 }
@@ -45,7 +45,7 @@ std::string EndText(int wait_status) {
                                   : absl::StrCat("exit code ", WEXITSTATUS(wait_status));
 }
 
-// A shell's, where there is no such program, or it cannot be executed.
+// Returns whether a shell has ended so because the program does not exist, or cannot be executed.
 bool ProgramIsMissing(int wait_status) {
   return WIFEXITED(wait_status) &&
          (WEXITSTATUS(wait_status) == 126 || WEXITSTATUS(wait_status) == 127);
@@ -218,7 +218,7 @@ absl::Status RemoteHost::OnRankReport(const launch::Report& report) {
                     : report.has_line()        ? report.line().rank()
                     : report.has_held()        ? report.held().rank()
                                                : report.ended().rank();
-  // The last lines of one may come after its end.
+  // The last lines of a node may come after its end.
   if (!running_.contains(rank)) {
     return report.has_line() ? absl::OkStatus() : Unreachable("speaks of nodes that it has not");
   }
@@ -260,7 +260,7 @@ void RemoteHost::Say(Time now) {
     writer_.Add(order);
     said_ = now;
   }
-  // Where nobody reads, the process is about to end, and says more.
+  // If writing fails, the process is about to end, and its end says more.
   (void)writer_.Write(process_->input());
 }
 
@@ -284,7 +284,7 @@ void RemoteHost::Lose(absl::Status why) {
 }
 
 void RemoteHost::OnRemark(std::string_view line) {
-  if (line.ends_with('\r')) line.remove_suffix(1);  // ssh means a terminal
+  if (line.ends_with('\r')) line.remove_suffix(1);  // ssh writes as if to a terminal
   if (watcher_ != nullptr) watcher_->OnRemark(absl::StrCat(name(), ": ", std::string(line)));
   last_remarks_.emplace_back(line);
   if (last_remarks_.size() > kRemarks) last_remarks_.pop_front();

@@ -1,4 +1,4 @@
-// A machine on which an agent (agent.h) starts nodes for a launcher.
+// A RemoteHost is a machine on which an agent (agent.h) starts nodes for a launcher.
 #ifndef GRAPEVINE_NODE_LAUNCH_REMOTE_HOST_H_
 #define GRAPEVINE_NODE_LAUNCH_REMOTE_HOST_H_
 
@@ -24,42 +24,44 @@
 namespace grapevine {
 
 struct RemoteHostOptions {
-  std::string name;                  // as the user calls it
-  std::vector<std::string> command;  // starts its agent; a path first
-  std::string build;                 // that it must be of: version and revision
+  std::string name;                  // the name that the user gives the machine
+  std::vector<std::string> command;  // the command that starts the agent; a path first
+  std::string build;                 // version and revision that the agent must have
   launch::Prepare prepare;
-  // How long it may take until it is ready.
+  // The time within which the machine must be ready.
   std::chrono::milliseconds patience{60000};
-  // After so long without a word it is lost; the same for the agent.
+  // The time without a message after which the machine is lost; an agent has the same limit for its
+  // launcher.
   std::chrono::milliseconds silence{30000};
 };
 
-// As an agent is told.
+// Returns the message that tells an agent to start a node.
 launch::Start ToMessage(const RankStart& start);
 
 class RemoteHost : public RankHost {
  public:
   // Begins to connect; Look goes on with it.
   static absl::StatusOr<std::unique_ptr<RemoteHost>> Open(RemoteHostOptions options, Time now);
-  // The agent ends by itself, and its nodes.
+  // Lets go of the agent, which ends its nodes, then itself.
   ~RemoteHost() override;
 
   const std::string& name() const { return options_.name; }
-  // Its agent has checked that nodes can begin there.
+  // Returns whether the agent has checked that nodes can begin there.
   bool ready() const { return state_ == State::kReady; }
-  // Once ready: whether the run directory there is that of the launcher.
+  // Returns whether the run directory there is that of the launcher. Only valid once ready().
   bool shares_run() const { return shares_run_; }
-  // Why it is lost, or cannot be used: the message is what comes after its name.
+  // Returns why the machine is lost, or cannot be used; the message is phrased to follow its name.
   const absl::Status& status() const { return status_; }
 
-  // Once it is ready, from when on it tells `watcher`, which outlives it.
+  // Makes this host tell `watcher`, which must outlive it, what happens from now on. To be called
+  // once ready().
   void Tell(RankWatcher* watcher) { watcher_ = watcher; }
-  // Asks what concerns no node, once it is ready, at once; `answered` hears of all that comes
-  // back, which is untrusted.
+  // Makes `answered` hear every answer to Probe; answers are untrusted.
   using Answered = std::function<void(const probe::Answer&)>;
   void OnAnswer(Answered answered) { answered_ = std::move(answered); }
+  // Sends a request that concerns no node, at once. Does nothing unless ready().
   void Probe(const probe::Request& request);
-  // Nothing more is asked of it: its agent ends.
+  // Ends the conversation: nothing more is asked of the agent, which ends.
   void Close() { process_->input().Close(); }
 
   void Start(const RankStart& start) override;
@@ -74,23 +76,23 @@ class RemoteHost : public RankHost {
   RemoteHost(RemoteHostOptions options, std::unique_ptr<ChildProcess> process, Time now);
 
   void Hear(Time now);
-  // What comes before the messages.
+  // Takes the greeting, which comes before the messages.
   absl::Status Greet();
   absl::Status HearMessages(Time now);
   absl::Status OnReport(const launch::Report& report);
   absl::Status OnPrepared(const launch::Prepared& prepared);
-  // Of one of its ranks, which is untrusted.
+  // Takes a report of one of this host's ranks; the report is untrusted.
   absl::Status OnRankReport(const launch::Report& report);
   void OnEnded(Rank rank, int wait_status);
   void CheckTime(Time now);
   void Say(Time now);
-  // The process that leads there has ended.
+  // The process that leads to the machine has ended.
   void OnHungUp(int wait_status);
   void Lose(absl::Status why);
   void OnRemark(std::string_view line);
 
   const RemoteHostOptions options_;
-  const std::unique_ptr<ChildProcess> process_;  // of the agent, or leads there
+  const std::unique_ptr<ChildProcess> process_;  // the agent's, or the one that leads to it
   const Time begun_;
   RankWatcher* watcher_ = nullptr;
   Answered answered_;
@@ -101,7 +103,7 @@ class RemoteHost : public RankHost {
   State state_ = State::kGreeting;
   absl::Status status_;
   bool shares_run_ = false;
-  std::set<Rank> running_;  // or being started
+  std::set<Rank> running_;  // includes ranks that are being started
   Time heard_, said_;
 };
 

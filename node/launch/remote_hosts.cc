@@ -29,7 +29,7 @@ using std::chrono::steady_clock;
 
 constexpr char kThisProgram[] = "/proc/self/exe";
 
-// As one word of a shell.
+// Returns `text` as one word of a shell.
 std::string Quoted(std::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(std::string(text), {{"'", "'\\''"}}), "'");
 }
@@ -41,7 +41,8 @@ absl::StatusOr<std::string> OwnPath() {
   return std::string(path, static_cast<size_t>(length));
 }
 
-// ssh never asks anything, for nobody would answer, and takes no host for an option.
+// Returns options with which ssh asks nothing, since nobody would answer, and takes no host for an
+// option; none for another shell.
 std::vector<std::string> OptionsOfShell(const std::string& shell, milliseconds patience) {
   const std::vector<std::string> words = absl::StrSplit(shell, ' ', absl::SkipEmpty());
   const std::string_view name = words.empty() ? std::string_view() : words.front();
@@ -50,7 +51,7 @@ std::vector<std::string> OptionsOfShell(const std::string& shell, milliseconds p
   return {"-T", "-oBatchMode=yes", absl::StrCat("-oConnectTimeout=", seconds), "--"};
 }
 
-// "node2 and node3".
+// Returns "node2 and node3".
 std::string Listed(const std::vector<std::string>& names) {
   if (names.size() == 1) return names.front();
   const std::vector<std::string> first(names.begin(), names.end() - 1);
@@ -66,7 +67,7 @@ RemoteHosts::RemoteHosts(HostSlots slots, const std::vector<std::string>& own_na
   }
 }
 
-// All at once, then one after the other is awaited.
+// Closes all hosts at once; their destructors then wait for one after the other.
 RemoteHosts::~RemoteHosts() {
   for (const auto& host : hosts_) host->Close();
 }
@@ -161,7 +162,7 @@ absl::Status RemoteHosts::Await(const std::function<bool()>& done, RankHost::Tim
 }
 
 absl::Status RemoteHosts::Problems() const {
-  // What several of them say is said once.
+  // A problem that several hosts have is reported once.
   std::vector<std::pair<absl::Status, std::vector<std::string>>> problems;
   for (const auto& host : hosts_) {
     if (host->status().ok()) continue;
@@ -217,7 +218,7 @@ void RemoteHosts::Place(RankStart* start) const {
   start->environment["WORLD_SIZE"] = absl::StrCat(slots_.size());
   start->environment["LOCAL_WORLD_SIZE"] = absl::StrCat(beside.size());
   start->environment["MASTER_ADDR"] = slots_.front().host;
-  // A host of its own is reached under its name in the list, not that of a network's gateway.
+  // A host is reached under its name in the list, not under that of a network's gateway.
   const bool is_address = slot.host.find(':') != std::string::npos;
   start->arguments.push_back(is_address ? absl::StrCat("--advertise=[", slot.host, "]")
                                         : absl::StrCat("--advertise=", slot.host));

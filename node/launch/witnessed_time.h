@@ -1,7 +1,7 @@
-// How long something has lasted while this process was there to see it.
+// WitnessedTime is how long a condition has lasted while this process was running to see it.
 //
-// Whoever looks may stand still itself: stopped together with what it watches, or on a machine that
-// is frozen. However long that was, it counts as little more than one look.
+// This process may stand still itself: stopped together with what it watches, or on a machine that
+// is frozen. However long that lasts, it counts as little more than one look.
 //
 // Thread-compatible. Time is passed in.
 #ifndef GRAPEVINE_NODE_LAUNCH_WITNESSED_TIME_H_
@@ -16,10 +16,10 @@ namespace grapevine {
 class WitnessedTime {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  // From one look to the next; twice as long is late, and what is beyond is not counted.
+  // The time from one look to the next. Time beyond twice as much is not counted.
   static constexpr std::chrono::milliseconds kLook{1000};
 
-  // Whether it lasts at `now`. What does not, begins anew.
+  // Takes in whether the condition lasts at `now`; if not, its time begins anew.
   void Look(bool lasts, Time now) {
     if (!lasts) {
       lasted_ = {};
@@ -31,12 +31,12 @@ class WitnessedTime {
   }
 
   std::chrono::nanoseconds lasted() const { return lasted_; }
-  // When to look again; never if it does not last.
+  // Returns when to look again; Time::max() if the condition does not last.
   Time next() const { return seen_ ? *seen_ + kLook : Time::max(); }
 
  private:
   std::chrono::nanoseconds lasted_{0};
-  std::optional<Time> seen_;  // lasting
+  std::optional<Time> seen_;  // the last look, if the condition lasted
 };
 
 }  // namespace grapevine

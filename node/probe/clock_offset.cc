@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// What may be added and subtracted a few times.
+// A bound on times that can be added and subtracted a few times without overflow.
 constexpr nanoseconds kFar{int64_t{1} << 61};
 
 bool Counts(const ClockSample& sample) {
@@ -26,7 +26,7 @@ std::optional<ClockOffset> OffsetOf(std::span<const ClockSample> samples) {
     const nanoseconds away = (sample.back - sample.asked) - (sample.answered - sample.heard);
     const nanoseconds error = std::max(away, nanoseconds(0)) / 2;
     if (best && best->error <= error) continue;
-    // From middle to middle; halved before they are subtracted.
+    // The middles of both intervals; the halves are added so that nothing overflows.
     const nanoseconds there = sample.heard + (sample.answered - sample.heard) / 2;
     const nanoseconds here = sample.asked + (sample.back - sample.asked) / 2;
     best = ClockOffset{.ahead = there - here, .error = error};

@@ -1,5 +1,6 @@
-// How far another host's clock is ahead of this one's, as NTP finds it (RFC 5905): it is asked, and
-// its answer lies somewhere between the question and when the answer is back.
+// OffsetOf finds how far another host's clock is ahead of this host's, as NTP does (RFC 5905). The
+// other host is asked for its time, which it reads between the question and the arrival of the
+// answer.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_NODE_PROBE_CLOCK_OFFSET_H_
@@ -11,18 +12,20 @@
 
 namespace grapevine {
 
-// Times of a question: here, there, there, here.
+// The times of a question and its answer. `asked` and `back` are of this host's clock, `heard` and
+// `answered` of the other host's.
 struct ClockSample {
   std::chrono::nanoseconds asked{}, heard{}, answered{}, back{};
 };
 
 struct ClockOffset {
-  std::chrono::nanoseconds ahead{};  // of this host's; negative: behind
-  std::chrono::nanoseconds error{};  // at most: half of the time that the question was under way
+  std::chrono::nanoseconds ahead{};  // how far the other clock is ahead; negative if it is behind
+  std::chrono::nanoseconds error{};  // at most half of the time that the question was under way
 };
 
-// By the sample that was under way for the shortest time; none without one. Samples that run
-// backwards, or are not within centuries of each other, do not count.
+// Returns the offset according to the sample that was under way for the shortest time; none if no
+// sample counts. Samples that run backwards, or whose times are not within centuries of each other,
+// do not count.
 std::optional<ClockOffset> OffsetOf(std::span<const ClockSample> samples);
 
 }  // namespace grapevine

@@ -1,4 +1,5 @@
-// Which edges can be measured at once: those that share no host do not take each other's bandwidth.
+// DisjointRounds finds which edges can be measured at once: edges that share no host do not take
+// each other's bandwidth.
 //
 // A pure function, safe from any thread.
 #ifndef GRAPEVINE_NODE_PROBE_DISJOINT_ROUNDS_H_
@@ -11,11 +12,11 @@
 
 namespace grapevine {
 
-// From a host to another one, or to itself.
+// An edge from one host to another, or to itself.
 using HostEdge = std::pair<size_t, size_t>;
 
-// Positions in `edges`, each in one round; in no round a host twice, but for the two directions
-// between two hosts, which are used at once in a run, too.
+// Returns rounds of positions in `edges`. Each position is in one round. No round has a host twice,
+// except for the two directions between two hosts, which are used at once in a run, too.
 std::vector<std::vector<size_t>> DisjointRounds(std::span<const HostEdge> edges);
 
 }  // namespace grapevine

@@ -23,19 +23,19 @@ using std::chrono::nanoseconds;
 
 constexpr size_t kMostText = 400;
 constexpr size_t kMostNames = 4;
-// Of what a host says, which may be anything.
+// The most addresses of a host that are looked at: a host may send any number.
 constexpr int kMostAddresses = 16;
 
-// From which clocks that differ are worth a word, and from which certificates seem to be of
-// another time.
+// The clock differences from which a warning is due, and from which certificates may seem to be
+// expired or not valid yet.
 constexpr nanoseconds kNoticedSkew = std::chrono::milliseconds(500);
 constexpr nanoseconds kUsableSkew = std::chrono::minutes(5);
-// Of the limit, from which on it is close.
+// The share of a limit from which on the limit is close.
 constexpr double kClose = 0.8;
-// What headers of IP and TCP take, with options, and some more for tunnels.
+// The bytes of IP and TCP headers with options, and some more for tunnels.
 constexpr int kHeaders = 112;
 constexpr int kLoopbackMtu = 65536;
-// Of the median: an edge with less is named.
+// The share of the median rate below which an edge is named.
 constexpr double kSlowEdge = 0.5;
 
 std::string Listed(const std::vector<std::string>& names) {
@@ -52,7 +52,7 @@ std::string Counted(size_t count, std::string_view what) {
   return absl::StrCat(count, " ", std::string(what), count == 1 ? "" : "s");
 }
 
-// The findings of one check, of which equal ones are joined.
+// The findings of one check; equal ones are joined.
 class Check {
  public:
   Check(std::string name, const Survey& survey) : name_(std::move(name)), survey_(survey) {}
@@ -68,7 +68,7 @@ class Check {
     Add(Severity::kFailed, host, found, remedy);
   }
 
-  // `well`: what is said if there was nothing else to say.
+  // Appends the findings of the check; without any, one that says `well`.
   void AppendTo(std::vector<Finding>* findings, const std::string& well) const {
     for (const Same& same : all_) {
       std::vector<std::string> names;
@@ -84,7 +84,8 @@ class Check {
     findings->push_back({name_, Severity::kOk, who, Printable(well, kMostText), ""});
   }
 
-  // The same for a check that takes two hosts, which say of each other.
+  // Appends the findings of a check that takes two hosts, of which one says what it finds of the
+  // other.
   void AppendOfPairsTo(std::vector<Finding>* findings, const std::string& well) const {
     const size_t asked = Names(/*asked=*/true).size();
     if (!all_.empty() || asked > 1 || asked == survey_.hosts.size()) AppendTo(findings, well);
@@ -92,7 +93,7 @@ class Check {
   }
 
  private:
-  // A host that could not be asked may be as bad as any: it is not called well.
+  // A host that could not be asked may have any problem: it is not called well.
   void AppendNotTriedTo(std::vector<Finding>* findings) const {
     const std::vector<std::string> names = Names(/*asked=*/false);
     if (names.empty()) return;
@@ -185,7 +186,7 @@ class Judge {
     check.AppendTo(&findings_, "the current folder is there");
   }
 
-  // Among a host's own names and addresses.
+  // Returns whether `address` is among a host's own names and addresses.
   bool Has(size_t host, const std::string& address) const {
     const std::optional<probe::Facts>& facts = survey_.hosts[host].facts;
     return facts && std::ranges::find(facts->addresses(), address) != facts->addresses().end();
@@ -215,7 +216,7 @@ class Judge {
       return check->Fail(host, absl::StrCat("cannot find ", NameOf(to), ": ", lookup.problem()),
                          kRemedy);
     }
-    // A host may find itself as it likes; and not all that it has may be known here.
+    // A host may find itself at any address, and not all addresses of a host may be known here.
     if (host == to || !survey_.hosts[to].facts || IsLoopback(NameOf(to))) return;
     for (const std::string& address : lookup.addresses()) {
       if (IsLoopback(address)) {
@@ -263,12 +264,12 @@ class Judge {
     check.AppendOfPairsTo(&findings_, "addresses lead back to the names");
   }
 
-  // Without a domain.
+  // Returns `name` without its domain.
   static std::string_view Short(std::string_view name) { return name.substr(0, name.find('.')); }
 
   void CheckBack(size_t host, size_t to, const std::string& address, const std::string& name,
                  Check* check) const {
-    if (IsLoopback(address) || address == NameOf(to)) return;  // it is no name
+    if (IsLoopback(address) || address == NameOf(to)) return;  // no name to look up
     if (!name.empty() && Short(name) == Short(NameOf(to))) return;
     check->Warn(host,
                 absl::StrCat("finds ", name.empty() ? "no name" : absl::StrCat("the name ", name),
@@ -365,7 +366,7 @@ class Judge {
     }
     if (way.interface_mtu() >= kLoopbackMtu) return;
     if (back != nullptr && back->interface_mtu() != way.interface_mtu()) {
-      // Said once, of the smaller one.
+      // The difference is said once, of the host with the smaller MTU.
       if (way.interface_mtu() > back->interface_mtu()) return;
       return check->Warn(
           from, absl::StrCat(mtu, ", and that of ", NameOf(to), " ", back->interface_mtu()),
@@ -413,7 +414,7 @@ class Judge {
       if (one.authority().empty()) return;
       authorities.push_back({absl::StrCat("the --tls-ca of ", NameOf(host)), one.authority()});
     });
-    // Mostly they have the same.
+    // Mostly all hosts have the same authority.
     std::ranges::stable_sort(authorities, {}, &PemFile::text);
     const auto same = [](const PemFile& a, const PemFile& b) { return a.text == b.text; };
     authorities.erase(std::unique(authorities.begin(), authorities.end(), same), authorities.end());
@@ -423,7 +424,7 @@ class Judge {
     check.AppendTo(&findings_, "signed by one authority, valid, and with the right names");
   }
 
-  // Of each rank; an empty one where a host has said nothing of it.
+  // Calls `body` with the certificate of each rank; an empty one if its host has sent none.
   template <typename Body>
   void ForEachCertificate(const Body& body) const {
     ForEachKnown([&](size_t host, const SurveyedHost& one, const probe::Facts& facts) {

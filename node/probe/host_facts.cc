@@ -16,7 +16,7 @@
 namespace grapevine {
 namespace {
 
-// As Linux names them: x86-64, then Arm.
+// The instruction sets by their names in Linux: x86-64, then Arm.
 constexpr std::string_view kInstructionSets[] = {
     "sse4_1",      "sse4_2",   "avx",      "avx2",     "fma",      "f16c",        "avx_vnni",
     "avx512f",     "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16",
@@ -56,7 +56,7 @@ std::vector<std::string> InstructionSetsIn(std::string_view cpuinfo) {
     const std::vector<std::string> words =
         absl::StrSplit(line.substr(line.find(':') + 1), ' ', absl::SkipEmpty());
     flags.insert(words.begin(), words.end());
-    break;  // of the first processor
+    break;  // the first processor stands for all
   }
   std::vector<std::string> sets;
   for (const std::string_view name : kInstructionSets) {

@@ -1,7 +1,7 @@
-// What a host says of itself before a run: its processor and instruction sets, what its processes
-// may use, its addresses.
+// The facts that a host reports of itself before a run: its processor and instruction sets, what
+// its processes may use, its addresses.
 //
-// The functions of a text are pure; ReadHostFacts reads the system. Safe from any thread.
+// The functions that take a text are pure; ReadHostFacts reads the system. Safe from any thread.
 #ifndef GRAPEVINE_NODE_PROBE_HOST_FACTS_H_
 #define GRAPEVINE_NODE_PROBE_HOST_FACTS_H_
 
@@ -15,14 +15,14 @@
 
 namespace grapevine {
 
-// The instruction sets in /proc/cpuinfo among those that numeric libraries choose by, in a fixed
-// order: two hosts with the same ones run the same code.
+// Returns those instruction sets in /proc/cpuinfo by which numeric libraries choose their code, in
+// a fixed order: two hosts with the same instruction sets run the same code.
 std::vector<std::string> InstructionSetsIn(std::string_view cpuinfo);
 
-// Bytes, of /proc/meminfo: what new processes can have.
+// Returns the bytes that new processes can have, according to /proc/meminfo.
 std::optional<int64_t> AvailableMemoryIn(std::string_view meminfo);
 
-// All but lookups and certificates, which take time or settings.
+// Returns all facts but lookups and certificates, which take time or settings.
 probe::Facts ReadHostFacts();
 
 }  // namespace grapevine

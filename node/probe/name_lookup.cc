@@ -17,12 +17,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Of one name; more are of no use.
+// The most addresses of one name; more are of no use.
 constexpr size_t kMostAddresses = 16;
 constexpr char kNoServer[] = "no name server answers";
 constexpr int kMostSilent = 4;
 
-// Empty: none.
+// Returns the name of an address; empty if it has none.
 std::string NameOfAddress(const std::string& address) {
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
@@ -57,7 +57,7 @@ probe::Lookup LookUp(const std::string& name, milliseconds patience) {
       steady_clock::now() + patience);
   for (size_t i = 0; i < count; ++i) {
     lookup.add_addresses((**found)[i]);
-    // The abandoned thread may still write to it.
+    // If the call was given up, its thread may still write to `back`.
     lookup.add_names(known ? (*back)[i] : "");
   }
   return lookup;

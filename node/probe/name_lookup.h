@@ -1,4 +1,4 @@
-// The addresses of a name as this host finds them, and the names that it finds for those.
+// Lookups of names on this host: the addresses of a name, and the names of these addresses.
 #ifndef GRAPEVINE_NODE_PROBE_NAME_LOOKUP_H_
 #define GRAPEVINE_NODE_PROBE_NAME_LOOKUP_H_
 
@@ -10,11 +10,12 @@
 
 namespace grapevine {
 
-// Gives up after `patience` each way. Safe from any thread.
+// Looks up the addresses of `name`, then their names; gives up after `patience` for each of the
+// two. Safe from any thread.
 probe::Lookup LookUp(const std::string& name, std::chrono::milliseconds patience);
 
-// Of each of them, in their order, into `facts`. Where four in a row get no answer, the others are
-// not asked for; nor once `stopped`.
+// Adds the lookup of each name to `facts`, in the order of `names`. Names are no longer looked up
+// once four in a row have got no answer, or once `stopped` returns true.
 void LookUpAll(const google::protobuf::RepeatedPtrField<std::string>& names,
                std::chrono::milliseconds patience, const std::function<bool()>& stopped,
                probe::Facts* facts);

@@ -39,8 +39,8 @@ using Time = steady_clock::time_point;
 constexpr int kEchoes = 21;
 constexpr size_t kEchoBytes = 64;
 constexpr size_t kBlockBytes = 131072;
-// What the kernel holds besides what is under way, so that a slow link does not end long after its
-// time.
+// The most bytes that the kernel holds unsent, so that a transfer over a slow link does not end
+// long after its time.
 constexpr int kUnsentBytes = 131072;
 constexpr int kLargestSegment = 65536;
 
@@ -61,7 +61,7 @@ class Call {
   Call(const probe::Target& target, milliseconds patience, int stop)
       : target_(target), patience_(patience), stop_(stop) {}
 
-  // Of a caller that wants this.
+  // Connects to the door and asks for `hello`.
   probe::Trouble Begin(const RunToken& token, const ProbeHello& hello) {
     probe::Trouble trouble = Connect();
     return trouble.obstacle() == probe::NONE ? Greet(token, hello) : trouble;
@@ -71,7 +71,7 @@ class Call {
   int socket() const { return socket_.get(); }
   Time Deadline() const { return steady_clock::now() + patience_; }
 
-  // Whether the socket is ready for `events` by then.
+  // Waits until the socket is ready for `events`; returns whether it is by `deadline`.
   bool Await(short events, Time deadline) const {
     std::vector<pollfd> polled = {{socket_.get(), events, 0}, {stop_, POLLIN, 0}};
     while (true) {
@@ -180,7 +180,7 @@ class Call {
   UniqueDescriptor socket_;
 };
 
-// That has the address which the socket has here.
+// Returns the interface that has the socket's own address, and its MTU, 0 if unknown.
 std::pair<std::string, int> InterfaceOf(int descriptor) {
   sockaddr_storage own{};
   socklen_t length = sizeof(own);
@@ -228,12 +228,12 @@ milliseconds PatienceOf(int64_t asked) {
   return std::clamp(milliseconds(asked), milliseconds(1), kLongestProbe);
 }
 
-// Sends for so long, or as much. Whether nothing went wrong on the way.
+// Sends for `duration`, but at most `bytes`. Returns whether nothing has failed.
 bool Pour(const Call& call, milliseconds duration, uint64_t bytes) {
   const std::string block(kBlockBytes, 's');
   const Time end = steady_clock::now() + duration;
   for (uint64_t sent = 0; sent < bytes && steady_clock::now() < end;) {
-    // The other end may say that it has enough.
+    // Bytes from the door mean that it has enough.
     if (!call.Await(POLLIN | POLLOUT, end)) break;
     pollfd heard{call.socket(), POLLIN, 0};
     if (poll(&heard, 1, 0) > 0) break;
@@ -249,7 +249,7 @@ void Measure(const probe::Stream& stream, const Call& call, milliseconds duratio
              probe::Streamed* streamed) {
   call.Set(IPPROTO_TCP, TCP_NOTSENT_LOWAT, kUnsentBytes);
   const bool poured = Pour(call, duration, stream.bytes());
-  // By then it has had its time, or what is under way has come.
+  // By this deadline the sink's time is over, or the bytes under way have arrived.
   const std::optional<std::string> count =
       call.Receive(kSinkCountBytes, call.Deadline() + duration);
   streamed->set_retransmitted(call.Info().tcpi_total_retrans);
@@ -278,7 +278,7 @@ probe::Reached ReachDoor(const probe::Reach& reach, const RunToken& token, int s
   reached.set_interface_mtu(mtu);
   const int segment = std::clamp(static_cast<int>(call.Info().tcpi_snd_mss), 1, kLargestSegment);
   reached.set_segment(segment);
-  // One packet each way, as large as the connection may send: TCP lets none be fragmented.
+  // One packet each way, as large as the connection may send: TCP does not let it be fragmented.
   reached.set_passes(Comes(call, std::string(static_cast<size_t>(segment), 'f')));
   return reached;
 }

@@ -26,7 +26,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Of a file of certificates that is sent to the launcher.
+// The most bytes of a file of certificates that is sent to the launcher.
 constexpr size_t kMostPem = 65536;
 constexpr milliseconds kLongestLife{3600000};
 
@@ -36,7 +36,7 @@ int64_t NowNs() {
       .count();
 }
 
-// Beside the settings of a node, what others will see of it.
+// Checks the files of a node, and adds the certificates that other nodes will see.
 absl::Status AddCertificate(const probe::TlsFiles& files, probe::Certificate* certificate) {
   absl::StatusOr<PemFile> ca = ReadPem("--tls-ca", files.ca());
   if (!ca.ok()) return ca.status();
@@ -106,7 +106,7 @@ void ProbeDesk::Take(const probe::Request& request) {
         *done->mutable_facts() = Inspect(inspect, stop_.get());
       });
     case probe::Request::kReach:
-      if (door_ == nullptr) return;  // it would have no token
+      if (door_ == nullptr) return;  // without a door there is no token
       return Begin(std::move(answer), [this, reach = request.reach()](probe::Answer* done) {
         *done->mutable_reached() = ReachDoor(reach, token_, stop_.get());
       });
@@ -120,7 +120,7 @@ void ProbeDesk::Take(const probe::Request& request) {
   }
 }
 
-// Once: those who call use its token.
+// Only the first request counts: calls use its token.
 void ProbeDesk::OpenDoor(const probe::Open& open, probe::Answer answer) {
   if (door_ != nullptr || open.token().empty()) return;
   token_ = RunToken(open.token());

@@ -1,7 +1,7 @@
-// What an agent does before a run, as its launcher asks: says what its host is like, opens the
-// doors of its nodes' ports, calls at those of others.
+// ProbeDesk is the part of an agent that answers its launcher before a run: it says what its host
+// is like, opens doors at the ports of its nodes, and calls at the doors of other hosts.
 //
-// Whatever may take time has a thread of its own; at most kMostJobs of them.
+// Each request that may take time has a thread of its own; at most kMostJobs threads run.
 #ifndef GRAPEVINE_NODE_PROBE_PROBE_DESK_H_
 #define GRAPEVINE_NODE_PROBE_PROBE_DESK_H_
 
@@ -25,15 +25,16 @@ namespace grapevine {
 class ProbeDesk {
  public:
   static absl::StatusOr<std::unique_ptr<ProbeDesk>> Open();
-  // Ends what is under way.
+  // Ends the requests that are under way.
   ~ProbeDesk();
   ProbeDesk(const ProbeDesk&) = delete;
   ProbeDesk& operator=(const ProbeDesk&) = delete;
 
-  // Its answer comes out of Answers; one that is asked too much gets none.
+  // Takes a request, whose answer comes out of Answers. A request beyond kMostJobs gets no answer.
   void Take(const probe::Request& request);
-  // Readable when there are some.
+  // Returns a descriptor that is readable when answers are present.
   int descriptor() const { return ready_.get(); }
+  // Returns the answers that have come since the last call.
   std::vector<probe::Answer> Answers();
 
   static constexpr size_t kMostJobs = 1024;
@@ -55,7 +56,7 @@ class ProbeDesk {
   const UniqueDescriptor ready_, stop_;  // eventfds
   RunToken token_;
   std::unique_ptr<ProbeDoor> door_;
-  std::list<Job> jobs_;  // `done` under the lock
+  std::list<Job> jobs_;  // Job::done is guarded by mutex_
   Mutex mutex_;
   std::vector<probe::Answer> answers_ ABSL_GUARDED_BY(mutex_);
 };

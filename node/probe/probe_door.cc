@@ -66,7 +66,7 @@ class Visit {
  private:
   enum class State { kHello, kEcho, kSink, kFarewell };
 
-  // Bytes; 0 where there are none now, or no more.
+  // Returns the number of bytes read; 0 if none are present, or no more will come.
   size_t Read(std::string* buffer) {
     if (!socket_.open()) return 0;
     const ssize_t got = recv(socket_.get(), buffer->data(), buffer->size(), 0);
@@ -139,7 +139,7 @@ class Visit {
     }
   }
 
-  // The caller may still send: it hears of it, and hangs up.
+  // Sends the count. The caller may still send: it reads the count, and hangs up.
   void Tell(Time now) {
     SinkCount count{.bytes = total_, .time = last_ - first_};
     if (counted_ > 0) count = {.bytes = counted_, .time = last_ - *counted_from_};
@@ -154,7 +154,7 @@ class Visit {
   std::string hello_, out_;
   State state_ = State::kHello;
   Time due_;
-  bool ended_ = false;  // the caller says no more
+  bool ended_ = false;  // the caller sends no more
   ProbeHello wanted_;
   uint64_t total_ = 0, counted_ = 0;
   Time sink_until_{}, first_{}, last_{};
@@ -184,7 +184,7 @@ class Visits {
     return due;
   }
 
-  // `polled` are those of AddTo.
+  // `polled` points to the elements that AddTo has added.
   void Go(const pollfd* polled, Time now) {
     for (Visit& visit : visits_) {
       if ((polled++)->revents != 0 || now >= visit.due()) visit.Go(now, &buffer_);

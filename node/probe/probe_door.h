@@ -1,9 +1,11 @@
-// The ports on which a host listens before a run, as its nodes will, so that others can try them.
+// ProbeDoor listens on the ports of a host's nodes before a run, as the nodes will, so that other
+// hosts can try them.
 //
-// Whoever has not shown the survey's token (probe_wire.h) holds a descriptor and 45 bytes for five
-// seconds at most, and one more of them displaces the oldest. The others hold no memory either: a
-// sink reads and forgets, an echo keeps what its caller has not taken, up to 64 KiB. Each has the
-// time and the bytes that its hello names, and no more than a door grants.
+// A caller that has not shown the survey's token (probe_wire.h) holds a descriptor and 45 bytes for
+// five seconds at most, and beyond kMostStrangers such callers a newcomer displaces the oldest. The
+// other callers hold little memory either: a sink reads and forgets, an echo keeps the bytes that
+// its caller has not taken, up to 64 KiB. Each caller has the time and the bytes that its hello
+// names, and no more than a door grants.
 #ifndef GRAPEVINE_NODE_PROBE_PROBE_DOOR_H_
 #define GRAPEVINE_NODE_PROBE_PROBE_DOOR_H_
 
@@ -21,10 +23,10 @@
 namespace grapevine {
 
 struct ProbeDoorOptions {
-  RunToken token;     // given
-  uint32_t host = 0;  // the number of this one
+  RunToken token;     // must be given
+  uint32_t host = 0;  // the number of this host
   std::vector<int> ports;
-  std::chrono::milliseconds lifetime{};  // after which it closes by itself
+  std::chrono::milliseconds lifetime{};  // the time after which the door closes by itself
 };
 
 // Has a thread of its own. Thread-compatible.
@@ -35,14 +37,14 @@ class ProbeDoor {
   ProbeDoor(const ProbeDoor&) = delete;
   ProbeDoor& operator=(const ProbeDoor&) = delete;
 
-  // As the options have them: the port that is open, or why it is not.
+  // Returns, in the order of the options, each port that is open, or why it is not.
   const std::vector<absl::StatusOr<int>>& ports() const { return ports_; }
 
-  // How many may be connected without having shown the token.
+  // The most callers that may be connected without having shown the token.
   static constexpr size_t kMostStrangers = 64;
   static constexpr size_t kMostCallers = 1024;
   static constexpr std::chrono::milliseconds kPatience{5000};
-  // A sink counts from this share of its time on: before, a connection's window grows.
+  // The share of its time after which a sink counts: before, a connection's window grows.
   static constexpr double kWarmUp = 0.3;
 
  private:
@@ -50,7 +52,7 @@ class ProbeDoor {
   void Serve(const ProbeDoorOptions& options);
 
   std::vector<absl::StatusOr<int>> ports_;
-  std::vector<UniqueDescriptor> listeners_;  // the thread's
+  std::vector<UniqueDescriptor> listeners_;  // used by the thread only
   UniqueDescriptor stop_;                    // an eventfd
   std::thread thread_;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kProofBytes = 32;
 
-// Low byte first.
+// Returns `value` in `bytes` bytes, low byte first.
 std::string Number(uint64_t value, size_t bytes) {
   std::string text;
   for (size_t byte = 0; byte < bytes; ++byte) {
@@ -31,7 +31,7 @@ std::string Claim(std::string_view who, std::string_view nonce, std::string_view
   return absl::StrCat("grapevine probe ", std::string(who), std::string(nonce), std::string(said));
 }
 
-// A proof even without a token would be empty, and messages of another length.
+// Without a token, a proof would be empty, and messages would have another length.
 std::string Proof(const RunToken& token, const std::string& claim) {
   CHECK(token.given()) << "a survey has a token";
   return token.Proof(claim);

@@ -1,5 +1,5 @@
-// What is known of the hosts of a run before it begins: what they say of themselves and of each
-// other, as far as they answered.
+// A Survey is what is known of the hosts of a run before it begins: what the hosts say of
+// themselves and of each other, as far as they answered.
 //
 // Plain data, and pure functions of it.
 #ifndef GRAPEVINE_NODE_PROBE_SURVEY_H_
@@ -20,12 +20,12 @@
 namespace grapevine {
 
 struct SurveyedHost {
-  std::string name;         // as the user calls it
-  std::vector<Rank> ranks;  // that will run there
-  absl::Status problem;     // why nothing can be asked there
+  std::string name;         // the name that the user gives it
+  std::vector<Rank> ranks;  // the ranks that will run there
+  absl::Status problem;     // why the host cannot be asked; OK if it can
   std::optional<probe::Facts> facts;
   std::optional<probe::Opened> opened;  // one port for each rank
-  std::optional<ClockOffset> clock;     // beside that of the machine that asks
+  std::optional<ClockOffset> clock;     // against the clock of the machine that asks
 };
 
 // One port of one host, tried from another.
@@ -38,20 +38,21 @@ struct SurveyedPort {
 // A direction in which replicas will travel.
 struct SurveyedEdge {
   HostEdge hosts;
-  std::optional<probe::Streamed> echoes;    // small messages, while neither host does more
-  std::optional<probe::Streamed> alone;     // while neither sends or receives but back
+  std::optional<probe::Streamed> echoes;    // small messages, while both hosts are otherwise idle
+  std::optional<probe::Streamed> alone;     // while only the opposite direction is in use as well
   std::optional<probe::Streamed> together;  // while all edges are in use
 };
 
-// Bits a second; none where nothing was measured, or what a host says makes no sense.
+// Returns bits a second; none if nothing was measured, or the host's answer makes no sense.
 std::optional<double> RateOf(const std::optional<probe::Streamed>& streamed);
-// One way: half of a round trip; none likewise.
+// Returns the latency of one way, half of a round trip; none if nothing was measured, or the host's
+// answer makes no sense.
 std::optional<std::chrono::nanoseconds> LatencyOf(const std::optional<probe::Streamed>& streamed);
 
 struct Survey {
   std::vector<SurveyedHost> hosts;
   std::vector<SurveyedPort> ports;
-  bool all_pairs = true;  // `ports` has those of every pair of hosts
+  bool all_pairs = true;  // whether `ports` has the ports of every pair of hosts
   std::vector<SurveyedEdge> edges;
 };
 

@@ -185,8 +185,8 @@ void DeviceDataPath::Pass(std::span<const Part> reads, std::span<const Part> wri
   ReleaseRetired();
 }
 
-// A pass is reported from when it was queued: it may have waited for messages, but the
-// time it took is the device's.
+// Reports a pass as beginning when it was queued: it may have waited for messages, but the time it
+// took is the device's.
 void DeviceDataPath::ReportPasses() {
   while (!passes_.empty() && passes_.front().end->passed()) {
     const TimedPass& pass = passes_.front();
@@ -203,7 +203,7 @@ void DeviceDataPath::BeforeGradient(const SharedVector& at, Vec into) {
   const MemoryRange read[] = {RangeOf(at)}, written[] = {RangeOf(vectors_.At(into))};
   if (!status_.ok()) return;
   Invalidate(vectors_.Whole(into));
-  // No stream need wait for the gradient in turn: it is over when the runner hears of it.
+  // No stream needs to wait for the gradient in turn: it is over when the runner hears of it.
   order_.Before(*options_.gradients, read, written);
 }
 
@@ -276,7 +276,7 @@ absl::StatusOr<SharedVector> DeviceDataPath::Read(const SharedVector& memory) {
   const MemoryRange read[] = {RangeOf(memory)};
   order_.Before(*streams_.down, read, {});
   streams_.down->Download(memory.data.get(), memory.size * kElement, pinned.data.get());
-  // It is over when this returns: no other stream need wait for it.
+  // The copy is over when this returns: no other stream needs to wait for it.
   RETURN_IF_ERROR(streams_.down->Finish(options_.timeout));
   return pinned;
 }

@@ -4,11 +4,11 @@
 //   down stream      outgoing messages: from the device to pinned host memory, chunk by
 //                    chunk; a chunk is on the wire while the next one is copied
 //   up stream        incoming messages: each run of bytes is copied as soon as it arrives
-//   gradient stream  the objective's
+//   gradient stream  the stream of the objective
 //
 // Streams wait for each other where they touch the same part of a vector (StreamOrder); the
-// runner's thread waits for a stream only where a vector is wanted in host memory. A vector
-// is copied down once, however many neighbours it is sent to.
+// runner's thread waits for a stream only where a vector is wanted in host memory. A vector is
+// copied down once, however many neighbours it is sent to.
 #ifndef GRAPEVINE_NODE_RUNNER_DEVICE_DATA_PATH_H_
 #define GRAPEVINE_NODE_RUNNER_DEVICE_DATA_PATH_H_
 
@@ -32,10 +32,10 @@ namespace grapevine {
 // has to. Thread-safe.
 class EventWatcher {
  public:
-  // More than one node can have pending: the chunks of all its messages.
+  // The most events that may be pending, more than the chunks of all messages of a node.
   static constexpr size_t kMaxEvents = size_t{1} << 20;
 
-  // `on_failure` is told of the first event that fails; nothing is called after it.
+  // `on_failure` is called with the error of the first event that fails; then nothing is called.
   explicit EventWatcher(std::function<void(absl::Status why)> on_failure);
   // Forgets the events that have not passed.
   ~EventWatcher();
@@ -65,8 +65,10 @@ class EventWatcher {
 };
 
 struct DeviceDataPathOptions {
-  Device* device = nullptr;           // outlives the path and the transport
-  DeviceStream* gradients = nullptr;  // on which the objective computes; likewise
+  // The device; outlives the path and the transport.
+  Device* device = nullptr;
+  // The stream on which the objective computes; outlives the path and the transport.
+  DeviceStream* gradients = nullptr;
   // The longest that a copy of a vector to host memory may take.
   std::chrono::nanoseconds timeout = std::chrono::minutes(15);
   // Elements in one copy: 1 MiB takes some 20 us on a bus, and is one chunk on the wire.
@@ -75,12 +77,12 @@ struct DeviceDataPathOptions {
 
 class DeviceDataPath final : public DataPath {
  public:
-  // `on_failure` is told of a device that fails, on another thread.
+  // `on_failure` is called on another thread when the device fails.
   static absl::StatusOr<std::unique_ptr<DeviceDataPath>> Make(
       const DeviceDataPathOptions& options, OnPass on_pass,
       std::function<void(absl::Status why)> on_failure);
 
-  // Waits until the streams have done what was queued, since that still uses the memory.
+  // Waits until the streams have done all queued work, which still uses the memory.
   ~DeviceDataPath() override;
 
   VectorTable& vectors() override { return vectors_; }
@@ -131,13 +133,13 @@ class DeviceDataPath final : public DataPath {
 
   SharedVector AllocateVector(int64_t size, std::string_view role);
   SharedVector AllocatePinned(int64_t size, std::string_view what);
-  // `what` says in error messages what the memory is for.
+  // Takes pinned memory; `what` says in error messages what the memory is for.
   absl::StatusOr<SharedVector> NewPinned(int64_t size, std::string_view what);
-  // Where the parts lie in their vectors' memory, which is allocated if need be.
+  // Returns where the parts lie in the memory of their vectors, which is allocated if need be.
   std::vector<MemoryRange> Ranges(std::span<const Part> parts) const;
   absl::StatusOr<Outgoing> SendPart(const Part& part);
   absl::StatusOr<Incoming> PostPart(Rank from, Tag tag, const Part& into);
-  // Copies down, chunk by chunk, raising the mirror's watermark.
+  // Copies a slice down, chunk by chunk, raising the watermark of `to`.
   void CopyDown(const SharedSlice& from, const Outgoing& to);
   // Forgets the copies of a part that is about to be written.
   void Invalidate(const Part& part);
@@ -147,16 +149,16 @@ class DeviceDataPath final : public DataPath {
   const DeviceDataPathOptions options_;
   const OnPass on_pass_;
   const Streams streams_;
-  absl::Status status_;  // of allocations
+  absl::Status status_;  // the first error of an allocation
   VectorPool pinned_;
   VectorTable vectors_;
   StreamOrder order_;
-  std::map<uint32_t, std::vector<Mirror>> mirrors_;  // by vector
+  std::map<uint32_t, std::vector<Mirror>> mirrors_;  // by vector id
   std::map<std::pair<Rank, Tag>, Arrival> arrivals_;
   std::deque<TimedPass> passes_;  // not yet over when last checked
   std::deque<Retired> retired_;   // host memory that a copy may still read
-  // Last, so that their threads end first. Two, so that copies do not queue behind
-  // gradients.
+  // Declared last, so that their threads end first. Two watchers, so that copies do not queue
+  // behind gradients.
   EventWatcher gradient_watcher_;
   EventWatcher copy_watcher_;
 };

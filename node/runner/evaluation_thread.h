@@ -1,4 +1,4 @@
-// Rank 0's thread that evaluates averaged models while training goes on.
+// The thread that evaluates averaged models on rank 0 while training goes on.
 #ifndef GRAPEVINE_NODE_RUNNER_EVALUATION_THREAD_H_
 #define GRAPEVINE_NODE_RUNNER_EVALUATION_THREAD_H_
 
@@ -15,15 +15,14 @@ namespace grapevine {
 // Thread-safe.
 class EvaluationThread {
  public:
-  // On the thread: `evaluate` is called for one model at a time, in order, and `done` once
-  // that model's memory is released. The first error is what Drain returns; `failed` is
-  // told at once.
+  // The thread calls `evaluate` for one model at a time, in order, and then `done` once the model's
+  // memory is released. Drain returns the first error; `failed` is called with it at once.
   EvaluationThread(std::function<absl::Status(const AveragedModel&)> evaluate,
                    std::function<void()> done, std::function<void(const absl::Status&)> failed);
   // Drops the models that have not been evaluated yet.
   ~EvaluationThread();
 
-  // Blocks while kMaxWaiting models wait: a run cannot outrun its evaluations.
+  // Hands over a model. Blocks while kMaxWaiting models wait: a run cannot outrun its evaluations.
   void Submit(AveragedModel model);
 
   // Blocks until all submitted models are evaluated, or one has failed.

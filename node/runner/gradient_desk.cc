@@ -63,7 +63,7 @@ absl::StatusOr<std::optional<GradientDesk::Task>> GradientDesk::Await(
   }
 }
 
-// Reported under the lock, so that the computer, whose destructor takes it, is there until the end.
+// Reports under the lock: the computer, whose destructor takes the lock, thus exists until the end.
 // The reports only put mail into a box.
 absl::Status GradientDesk::Deliver(double loss) {
   RETURN_IF_ERROR(Take(loss));
@@ -122,7 +122,7 @@ void GradientDesk::Coast(Round below) {
   CoastIfWanted();
 }
 
-// Buffers move towards where they are.
+// A step moves buffers towards those in the gradient: here, towards where they are.
 void GradientDesk::WriteStill(const Task& task) const {
   const auto parameters = static_cast<size_t>(open_.parameters);
   const std::span<float> gradient = task.gradient.span();
@@ -131,9 +131,10 @@ void GradientDesk::WriteStill(const Task& task) const {
 }
 
 void GradientDesk::CoastIfWanted() {
-  // Not before rank 0 hears how many gradients there are: those that follow are none.
+  // Coasting waits until rank 0 hears how many gradients were given: the gradients that follow do
+  // not count.
   if (!spent_ || !wanted_) return;
-  // One that is done again, without somebody who is lost, needs no leave.
+  // A round that is repeated without a lost node needs no leave.
   if (wanted_->task.round >= std::max(coasts_, *spent_)) return;
   WriteStill(wanted_->task);
   Report(std::nan(""));
@@ -148,7 +149,7 @@ bool GradientDesk::TakeSpent() {
   return true;
 }
 
-// Not under the lock: whoever is told may be about to say something here.
+// Called without the lock: on_spent may be about to call the desk.
 void GradientDesk::TellIfSpent() {
   Round gradients = 0;
   bool all = false;

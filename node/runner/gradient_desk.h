@@ -1,13 +1,13 @@
-// Where a node's gradients are computed by somebody else: a training loop of another program, which
+// The desk of a node whose gradients are computed elsewhere: the training loop of another program
 // takes a replica from the desk and leaves the gradient there, as fast as it can.
 //
-// In an open-ended run the loop may end whenever it likes (Retire). The node *coasts* from there
-// on: where others need it in further rounds, the desk itself leaves gradients that change nothing
+// In an open-ended run the loop may end whenever it likes (Retire). The node *coasts* from then on:
+// if others need it in further rounds, the desk itself leaves gradients that change nothing
 // (node/control/closing.h).
 //
-// The runner sees a GradientComputer, and so the replicas are in flight while the caller computes,
-// as they are while a GradientWorker does. The desk outlives the runner, for the caller may hold
-// what it was given until it asks again.
+// The runner sees a GradientComputer. Therefore the replicas are in flight while the caller
+// computes, as they are while a GradientWorker does. The desk outlives the runner, because the
+// caller may keep what it was given until it asks again.
 #ifndef GRAPEVINE_NODE_RUNNER_GRADIENT_DESK_H_
 #define GRAPEVINE_NODE_RUNNER_GRADIENT_DESK_H_
 
@@ -28,51 +28,55 @@
 
 namespace grapevine {
 
-// Thread-safe; one caller at a time.
+// Thread-safe, for one caller at a time.
 class GradientDesk {
  public:
-  // A gradient that the node waits for; or, at the end of the run, the model alone.
+  // A gradient that the node waits for or, at the end of the run, only the final model.
   struct Task {
     Round round = 0;
-    SharedVector replica;   // to be read only: its neighbours may be taking it
-    SharedVector gradient;  // all elements are to be written; no data: the run is over
+    SharedVector replica;   // read-only: neighbours may be taking it
+    SharedVector gradient;  // to be written whole; no data: the run is over
     bool over() const { return gradient.data == nullptr; }
   };
 
   // The caller's side:
-  // The gradient that is wanted next, once it is; until it is delivered the same one again. None
-  // at the deadline. An error: the run has failed, and so it says from then on.
+  //
+  // Returns the next wanted gradient as soon as one is wanted, and the same one again until it is
+  // delivered. Returns nothing at the deadline. Returns an error if the run has failed, now and
+  // from then on.
   absl::StatusOr<std::optional<Task>> Await(std::chrono::steady_clock::time_point deadline);
-  // The gradient of the task that Await gave has been written; `loss` is its batch's mean,
-  // NaN if nobody knows it.
-  // FailedPrecondition if there is none. Where the node has ended meanwhile nobody takes it, and
-  // Await says how that was.
+  // Reports that the caller has written the gradient of the task that Await returned. `loss` is the
+  // mean over its batch, NaN if it is unknown. Returns FailedPrecondition if no task is
+  // outstanding. If the node has ended meanwhile, the gradient is discarded, and Await tells how
+  // the node ended.
   absl::Status Deliver(double loss);
-  // In an open-ended run: there will be no more gradients of the caller's. A task that it was given
-  // and has not delivered is none any more. `all`: the programs of the other nodes are to do so
-  // too.
+  // Declares, in an open-ended run, that the caller gives no more gradients. A task that it holds
+  // and has not delivered is no longer a task. `all`: the programs of the other nodes shall give no
+  // more either.
   void Retire(bool all = false);
 
   // The node's side:
-  // RunnerOptions::gradients; the desk outlives what it makes.
+  //
+  // Makes a computer for RunnerOptions::gradients. The desk outlives it.
   std::unique_ptr<GradientComputer> NewComputer(GradientReports reports);
-  // What an open-ended run needs.
+  // The parameters of an open-ended run.
   struct OpenEnd {
-    // Elements in the replica's section of parameters (ReplicaLayout).
+    // The number of elements in the replica's section of parameters (ReplicaLayout).
     int64_t parameters = 0;
-    // The caller has retired, after so many gradients, those before a run that goes on included.
-    // From any thread; once, and once more if `all` is said later.
+    // Called when the caller has retired, with the number of its gradients, including those before
+    // the state that the run goes on from. Called from any thread: once, and once more if `all` is
+    // set later.
     std::function<void(Round gradients, bool all)> on_spent;
   };
-  // Before NewComputer.
+  // Must be called before NewComputer.
   void SetOpenEnd(OpenEnd open) { open_ = std::move(open); }
-  // The caller is to retire, once it has delivered what it was given.
+  // Makes the caller retire as soon as it has delivered the task that it holds.
   void RetireSoon();
-  // Who has retired goes on through the rounds below without gradients.
+  // Lets a caller that has retired go on, without gradients, through the rounds below this one.
   void Coast(Round below);
-  // All gradients are there: this is what became of them.
+  // Ends the desk's work after all gradients; `model` is the result of them.
   void Finish(SharedVector model);
-  // The run has failed, unless it has finished.
+  // Reports that the run has failed, unless it has finished.
   void Close(absl::Status why);
 
  private:
@@ -81,32 +85,34 @@ class GradientDesk {
     Task task;
     std::vector<int64_t> cuts;
     std::chrono::steady_clock::time_point begin;
-    bool given = false;  // to the caller
+    bool given = false;  // whether the caller has the task
   };
 
   absl::Status Take(double loss);
-  // The gradient that is wanted is there.
+  // Reports that the wanted gradient is written.
   void Report(double loss) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Of which a plain step changes nothing.
+  // Writes a gradient with which a plain step changes nothing.
   void WriteStill(const Task& task) const;
   void CoastIfWanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether there is something to say to on_spent.
+  // Returns whether on_spent is due.
   bool TakeSpent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellIfSpent();
 
   OpenEnd open_;
   Mutex mutex_;
   Condition changed_;
-  const GradientReports* reports_ ABSL_GUARDED_BY(mutex_) = nullptr;  // while a computer lives
+  const GradientReports* reports_ ABSL_GUARDED_BY(mutex_) = nullptr;  // while a computer exists
   std::optional<Request> wanted_ ABSL_GUARDED_BY(mutex_);
-  std::optional<Round> delivered_ ABSL_GUARDED_BY(mutex_);  // gradients, once there is one
+  std::optional<Round> delivered_ ABSL_GUARDED_BY(mutex_);  // number of gradients, once one exists
   bool retires_soon_ ABSL_GUARDED_BY(mutex_) = false;
   bool retired_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<Round> spent_ ABSL_GUARDED_BY(mutex_);  // gradients, of a caller that has retired
-  bool all_ ABSL_GUARDED_BY(mutex_) = false;            // are to retire
+  // The number of gradients of a caller that has retired.
+  std::optional<Round> spent_ ABSL_GUARDED_BY(mutex_);
+  bool all_ ABSL_GUARDED_BY(mutex_) = false;  // whether all are to retire
   bool all_told_ ABSL_GUARDED_BY(mutex_) = false;
-  Round coasts_ ABSL_GUARDED_BY(mutex_) = 0;      // below this round
-  bool dropped_ ABSL_GUARDED_BY(mutex_) = false;  // a task that the caller has, by the node
+  Round coasts_ ABSL_GUARDED_BY(mutex_) = 0;  // coasts below this round
+  // Whether the node has ended while the caller had a task.
+  bool dropped_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<Task> end_ ABSL_GUARDED_BY(mutex_);
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);
 };

@@ -7,7 +7,7 @@
 namespace grapevine {
 namespace {
 
-// What concerns a peer that the transport has lost is settled when it is left out.
+// Ignores the loss of `peer` itself: it is settled when the peer is left out.
 absl::Status Tolerated(absl::Status status, Rank peer) {
   return LostPeer(status) == peer ? absl::OkStatus() : status;
 }

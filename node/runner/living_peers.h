@@ -1,12 +1,14 @@
-// A node's way to peers that may be lost while the run goes on: between what uses a transport and
-// the transport, it sees to it that every post and every send ends also with those who are gone.
+// The way from a node to peers that may be lost while the run goes on. It stands between the users
+// of a transport and the transport, and makes sure that every post and every send ends, even if the
+// peer is gone.
 //
-// A transport says no more of a peer that it has lost. Here its posts and sends stay as they are
-// until the members have agreed to leave it out (LeaveOut); then they end, posts as lost, sends as
-// undelivered, once the transport has let go of them (Transport::GiveUp); and so do, at once, all
-// that come later.
+// A transport reports nothing more about a peer that it has lost. Here, the posts and sends of such
+// a peer stay open until the members have agreed to leave it out (LeaveOut). Then they end, posts
+// as lost, sends as undelivered, once the transport has let go of them (Transport::GiveUp); all
+// later ones end at once.
 //
-// Transport is for one thread; what the transport's sink hears is asked about from any.
+// The methods of Transport are for one thread; the questions of the transport's sink may come from
+// any thread.
 #ifndef GRAPEVINE_NODE_RUNNER_LIVING_PEERS_H_
 #define GRAPEVINE_NODE_RUNNER_LIVING_PEERS_H_
 
@@ -29,27 +31,31 @@ namespace grapevine {
 class LivingPeers final : public Transport {
  public:
   using End = std::function<void(Rank peer, Tag tag)>;
-  // The epoch of a message's view, where that may be an earlier one than the node is in.
+  // Returns the epoch of a message's view, if that may be an earlier view than the node's current
+  // one.
   using EpochOf = std::function<std::optional<uint32_t>(const Tag& tag)>;
 
-  // `on_lost`: a post has ended, `on_undelivered`: a send; from within the calls below.
+  // `on_lost` reports the end of a post, `on_undelivered` the end of a send. Both are called from
+  // within the methods below.
   LivingPeers(
       End on_lost, End on_undelivered, EpochOf epoch_of = [](const Tag&) { return std::nullopt; })
       : on_lost_(std::move(on_lost)),
         on_undelivered_(std::move(on_undelivered)),
         epoch_of_(std::move(epoch_of)) {}
 
-  // Before the first message; it outlives this.
+  // Sets the transport, which outlives this object. Must be called before the first message.
   void Use(Transport* transport) { transport_ = transport; }
 
-  // The peer is not in the run any more.
+  // Reports that the peer is no longer in the run.
   void LeaveOut(Rank peer);
-  // It is again, as another process, from the view of this epoch on: of earlier ones it gets and
-  // sends nothing.
+  // Reports that another process has taken the peer's place, from the view of this epoch on. For
+  // earlier views the process neither gets nor sends messages.
   void TakeInWith(Rank peer, uint32_t epoch);
 
-  // Whether the sink is to hear of it: that a post, or a send, has ended, which it then has; that a
-  // message has left; that one is offered.
+  // Decide what the transport's sink may hear. TakePost and TakeSend return whether a post or a
+  // send that has ended is still open, and close it. Sends returns whether the message of an open
+  // send may be reported as having left. LeftOut returns whether offers of the peer are to be
+  // ignored.
   bool TakePost(Rank from, Tag tag);
   bool TakeSend(Rank to, Tag tag);
   bool Sends(Rank to, Tag tag) const;
@@ -68,9 +74,10 @@ class LivingPeers final : public Transport {
  private:
   using Messages = std::set<std::pair<Rank, Tag>>;
 
-  // Calls `end` for all of that peer, and forgets them.
+  // Calls `end` for all messages of the peer, and forgets them.
   void EndAllOf(Rank peer, Messages* messages, const End& end);
-  // Adds it; false if the peer is left out.
+  // Adds the message; returns false if the peer is left out, or was taken in after the message's
+  // view.
   bool Begin(Rank peer, Tag tag, Messages* messages);
 
   const End on_lost_;
@@ -79,10 +86,10 @@ class LivingPeers final : public Transport {
   Transport* transport_ = nullptr;
   mutable Mutex mutex_;
   std::set<Rank> left_out_ ABSL_GUARDED_BY(mutex_);
-  std::map<Rank, uint32_t> since_ ABSL_GUARDED_BY(mutex_);  // the epochs of those taken in
-  Messages posts_ ABSL_GUARDED_BY(mutex_);                  // that have not ended
-  Messages sends_ ABSL_GUARDED_BY(mutex_);                  // likewise
-  Messages untaken_ ABSL_GUARDED_BY(mutex_);                // sends that the transport did not take
+  std::map<Rank, uint32_t> since_ ABSL_GUARDED_BY(mutex_);  // first epochs of the peers taken in
+  Messages posts_ ABSL_GUARDED_BY(mutex_);                  // posts that have not ended
+  Messages sends_ ABSL_GUARDED_BY(mutex_);                  // sends that have not ended
+  Messages untaken_ ABSL_GUARDED_BY(mutex_);                // sends that the transport refused
 };
 
 }  // namespace grapevine

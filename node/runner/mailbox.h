@@ -1,5 +1,5 @@
-// Everything that can reach a runner's thread, and the one way there: a bounded queue with
-// a deadline on waits.
+// The queue of everything that can reach a runner's thread, and the only way there: bounded, with a
+// deadline on waits.
 #ifndef GRAPEVINE_NODE_RUNNER_MAILBOX_H_
 #define GRAPEVINE_NODE_RUNNER_MAILBOX_H_
 
@@ -46,12 +46,12 @@ class Mailbox {
   };
   struct ViewAgreed {
     std::shared_ptr<const View> view;
-    std::optional<Round> again;  // Runner::ChangeView
-    Rank lead = 0;               // likewise
+    std::optional<Round> again;  // see Runner::ChangeView
+    Rank lead = 0;               // see Runner::ChangeView
   };
   struct CheckpointDue {
     uint32_t ballot;
-    std::optional<Round> round;  // Runner::SaveAt
+    std::optional<Round> round;  // see Runner::SaveAt
   };
   struct AverageDone {};
   struct StateWritten {};
@@ -66,11 +66,11 @@ class Mailbox {
                    GradientReady, GradientResult, LimitMoved, CutDue, Prepare, ViewAgreed,
                    CheckpointDue, AverageDone, StateWritten, PeerFailed, DeviceFailed, Aborted>;
 
-  // Far above what the posts, sends and gradients of one node can add up to: more is a bug.
+  // The most items, far above the sum of the posts, sends and gradients of one node: more is a bug.
   static constexpr size_t kMaxItems = size_t{1} << 20;
 
   void Put(Item item);
-  // The oldest item, or nothing if `deadline` passed first.
+  // Returns the oldest item, or nothing if `deadline` passes first.
   std::optional<Item> Take(std::chrono::steady_clock::time_point deadline);
   bool empty() const;
 

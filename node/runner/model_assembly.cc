@@ -12,7 +12,7 @@ namespace grapevine {
 
 namespace {
 
-// Chunks in flight from a child, and up to the parent.
+// The number of chunks in flight from a child, and up to the parent.
 constexpr int64_t kReductionWindow = 4;
 
 SharedSlice Whole(const SharedVector& vector) { return {vector.data, 0, vector.size}; }
@@ -140,7 +140,7 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
   const int64_t begin = chunk * chunk_size_;
   const int64_t size = ChunkSize(chunk);
   if (children_.empty() && rank_ != lead_) {
-    return SendUp(chunk, SharedSlice{replica_.data, begin, size});  // a leaf's own, as it is
+    return SendUp(chunk, SharedSlice{replica_.data, begin, size});  // a leaf's own chunk, as it is
   }
   SharedSlice merged{mean_.data, begin, size};
   if (rank_ != lead_) {
@@ -163,7 +163,7 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
   return rank_ == lead_ ? absl::OkStatus() : SendUp(chunk, merged);
 }
 
-// A child passes nothing on that is not finite, unless it is its own.
+// A child sends no chunk that is not finite, unless the chunk is its own.
 absl::Status ModelReduction::NotFinite(const Child& child) const {
   const SharedVector& chunk = child.chunks.front();
   RETURN_IF_ERROR(CheckIsFinite(child.rank, round_, chunk.data.get(), chunk.size));
@@ -231,7 +231,7 @@ std::vector<Rank> ModelReduction::Peers() const {
 
 namespace {
 
-// Chunks of a shard in flight.
+// The number of chunks of a shard in flight.
 constexpr int64_t kGatherWindow = 4;
 
 }  // namespace
@@ -306,7 +306,7 @@ absl::Status ModelGather::OnReceived(const Received& message) {
 }
 absl::Status ModelGather::OnSent(Rank to, Tag tag) { return EndChunk(to, tag); }
 
-// Chunks of one peer end in any order; they are counted.
+// The chunks of one peer end in any order; only their number matters.
 absl::Status ModelGather::EndChunk(Rank peer, Tag tag) {
   const auto found = shards_.find(peer);
   if (found == shards_.end() || tag.index != round_ || tag.step >= found->second.begun) {

@@ -10,7 +10,7 @@
 namespace grapevine {
 namespace {
 
-// Chunks in flight from the parent, and to each child.
+// The number of chunks in flight from the parent, and to each child.
 constexpr int64_t kBroadcastWindow = 4;
 
 absl::Status Unexpected(const Received& message) {
@@ -239,7 +239,7 @@ std::vector<Waiting> ModelBroadcast::waiting_for() const {
   for (const Listener& child : current_->listeners) {
     if (child.done()) continue;
     if (child.sent == messages()) waiting.push_back({child.rank, MessageTag(messages())});
-    // It has not taken what was sent to it yet.
+    // The child has not taken yet what was sent to it.
     if (child.sent == child.taken + kBroadcastWindow) {
       waiting.push_back({child.rank, MessageTag(child.taken)});
     }

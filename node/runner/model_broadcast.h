@@ -1,17 +1,17 @@
-// Averaged models told to all that have a part in them: for runs whose programs look at the model
-// on every node.
+// Tells averaged models to all nodes that take part in them, for runs whose programs look at the
+// model on every node.
 //
 // What another assembly puts together at the lead goes down its tree (model_tree.h) in chunks, each
-// passed on as it arrives, and after them the distances. How many have it comes up again: once all
-// do, the lead gives the average out, so that nobody ends before. Where there is no model of a
-// round, as a node was lost, or where a node is lost on the way, those below go through the
-// motions, and nothing comes of that round at the lead (Void).
+// passed on as it arrives, followed by the distances. The number of nodes that have the model comes
+// up again. Once all have it, the lead gives the average out, so that no node ends before that. If
+// a round has no model because a node was lost, or if a node is lost on the way, the nodes below
+// carry the exchange through all the same, and the round has no result at the lead (TakeVoid).
 //
-// Steps and bytes: 2 ceil(log2 n) chunk hops and as many of a small message, n - 1 times the bytes
-// of a replica. A node holds the growing model beside what the other assembly holds; the lead
-// nothing more.
+// Steps and bytes: 2 ceil(log2 n) chunk hops and as many hops of a small message; n - 1 times the
+// bytes of a replica. A node holds the growing model beside what the other assembly holds; the lead
+// holds nothing more.
 //
-// Thread-compatible: the runner's thread.
+// Thread-compatible: for the runner's thread.
 #ifndef GRAPEVINE_NODE_RUNNER_MODEL_BROADCAST_H_
 #define GRAPEVINE_NODE_RUNNER_MODEL_BROADCAST_H_
 
@@ -37,7 +37,7 @@ namespace grapevine {
 
 class ModelBroadcast final : public ModelAssembly {
  public:
-  // All ranks below `size`, or those of a view, have a part in what `assembly` puts together.
+  // All ranks below `size`, or those of a view, take part in what `assembly` puts together.
   // `chunk_size` is in elements. The layout and the transport outlive it.
   ModelBroadcast(std::unique_ptr<ModelAssembly> assembly, Rank rank, Rank size,
                  const ReplicaLayout* layout, Transport* transport,
@@ -73,43 +73,45 @@ class ModelBroadcast final : public ModelAssembly {
   };
   struct Listener {
     Rank rank;
-    int64_t sent = 0;                 // messages
-    int64_t taken = 0;                // of those, received
-    std::optional<double> told = {};  // nodes of its subtree that have all of it
+    int64_t sent = 0;                 // number of messages
+    int64_t taken = 0;                // number of sent messages that it has received
+    std::optional<double> told = {};  // nodes of its subtree that have the whole model
     std::shared_ptr<MergedDistances> answer = std::make_shared<MergedDistances>();
     bool lost = false;
 
     bool done() const { return lost || told; }
   };
-  // What is on its way down.
+  // The model on its way down.
   struct Current {
     Round round;
     uint16_t channel;
-    Rank parent;  // this node at the lead
-    Rank nodes;   // all of them
+    Rank parent;  // this node itself at the lead
+    Rank nodes;   // number of nodes that take part
     std::vector<Listener> listeners = {};
     SharedVector model = {};
     std::shared_ptr<MergedDistances> distances = {};
-    bool orphan = false;    // the parent is lost
-    bool valid = true;      // whether all of it is what the lead has told
-    int64_t posted = 0;     // messages from the parent
-    int64_t available = 0;  // messages that have arrived, or that nobody waits for any more
+    bool orphan = false;  // whether the parent is lost
+    bool valid = true;    // whether all of it comes from the lead
+    int64_t posted = 0;   // messages posted for from the parent
+    // The number of messages that have arrived, or that are no longer awaited.
+    int64_t available = 0;
   };
 
-  // The chunks, then the distances; and after them, on the way up, the answer. They are numbered
-  // after those of the assembly, which are at most as many without the answer.
+  // A broadcast consists of the chunks, then the distances, and then, on the way up, the answer.
+  // Its messages are numbered after those of the assembly, of which there are at most as many as
+  // those going down.
   int64_t chunks() const { return (layout_->size + chunk_size_ - 1) / chunk_size_; }
   int64_t messages() const { return chunks() + 1; }
   bool IsOfBroadcast(const Tag& tag) const { return tag.step >= messages(); }
   Tag MessageTag(int64_t message) const;
-  // Of what is on its way now: the number of a message; none for one of something else.
+  // Returns the number of a message of the current broadcast; nothing for any other message.
   std::optional<int64_t> MessageOf(const Tag& tag) const;
   SharedBytes MessageAt(int64_t message) const;
 
   void CollectResults();
   absl::Status Begin(Announced due);
   void HaveAll(std::optional<AveragedModel> average);
-  // Posts, passes on and ends whatever can be.
+  // Posts, passes on and ends everything that is possible.
   absl::Status Advance();
   absl::Status PassOn(Listener& child);
   absl::Status End();
@@ -127,9 +129,9 @@ class ModelBroadcast final : public ModelAssembly {
 
   std::deque<Announced> due_;
   std::optional<Current> current_;
-  // At the lead, of the dues in their order; none: there is no model of it.
+  // The results at the lead, in the order of the dues; nothing for a round without a model.
   std::deque<std::optional<AveragedModel>> results_;
-  std::optional<AveragedModel> telling_;  // at the lead, until all have it
+  std::optional<AveragedModel> telling_;  // at the lead, until all nodes have it
   std::optional<AveragedModel> average_;
   std::vector<Round> void_;
   VectorPool models_;  // freed memory would have to be faulted in again

@@ -1,6 +1,6 @@
-// The binary tree over the members of a view in which averaged models are put together and told:
-// the children of the place r are at 2r+1 and 2r+2, places counted from that of the lead, which is
-// the root.
+// The binary tree over the members of a view in which averaged models are put together and told.
+// Places are counted from the lead, which is the root; the children of place r are at 2r+1 and
+// 2r+2.
 #ifndef GRAPEVINE_NODE_RUNNER_MODEL_TREE_H_
 #define GRAPEVINE_NODE_RUNNER_MODEL_TREE_H_
 
@@ -15,24 +15,24 @@
 
 namespace grapevine {
 
-// One member's place in it.
+// The neighbours of one member in the tree.
 struct ModelTree {
   struct Branch {
     Rank rank;
-    int64_t nodes;  // in its subtree
+    int64_t nodes;  // number of nodes in its subtree
   };
 
   Rank parent = 0;  // the member itself at the root
   std::vector<Branch> children = {};
 };
 
-// `rank` and `lead` are members.
+// Returns the neighbours of `rank`. `rank` and `lead` are members.
 ModelTree TreeAt(Rank rank, const View& view, Rank lead);
 
-// The members that hold a model: those below `size`, without servers.
+// Returns the view without servers: its members below `size`, which hold a model.
 std::shared_ptr<const View> WithModels(std::shared_ptr<const View> view, Rank size);
 
-// Distances as a message: two doubles, as they are in memory (little-endian).
+// Returns distances as a message: two doubles, as they are in memory (little-endian).
 SharedBytes Bytes(const std::shared_ptr<MergedDistances>& distances);
 
 }  // namespace grapevine

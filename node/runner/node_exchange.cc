@@ -6,7 +6,8 @@ namespace grapevine {
 
 void NodeExchange::GoOnFrom(int64_t bytes_sent, int64_t bytes_received) {
   bytes_sent_ = bytes_sent;
-  bytes_received_.Add(-1, bytes_received);  // before all rounds, whichever is its next
+  // Counted before all rounds, whichever round is the node's next.
+  bytes_received_.Add(-1, bytes_received);
 }
 
 SendId NodeExchange::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {

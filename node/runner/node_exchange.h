@@ -1,5 +1,5 @@
-// The messages of a node's algorithm, between its data path and its transport: those that are in
-// flight, and the bytes of all.
+// Exchanges the messages of a node's algorithm between its data path and its transport; knows which
+// are in flight, and counts the bytes of all.
 #ifndef GRAPEVINE_NODE_RUNNER_NODE_EXCHANGE_H_
 #define GRAPEVINE_NODE_RUNNER_NODE_EXCHANGE_H_
 
@@ -20,63 +20,67 @@
 
 namespace grapevine {
 
-// Thread-compatible: the runner's thread.
+// Thread-compatible: for the runner's thread.
 class NodeExchange {
  public:
-  // `trace` may be null; all outlive this. `max_norm`: of what arrives (algorithm/receiving.h).
+  // `trace` may be null; everything that is pointed to outlives this. `max_norm` is the largest
+  // norm of an arriving message (algorithm/receiving.h).
   NodeExchange(DataPath* data_path, Transport* transport, TraceRecorder* trace,
                double max_norm = kAnyNorm)
       : data_path_(data_path), transport_(transport), trace_(trace), max_norm_(max_norm) {}
 
-  // Before the first message: so much was sent and received before.
+  // Sets the bytes that were sent and received before. Must be called before the first message.
   void GoOnFrom(int64_t bytes_sent, int64_t bytes_received);
 
-  // As in algorithm/host.h.
+  // The requests of algorithm/host.h.
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note);
   SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note);
   void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit);
   void Decline(Rank from, Tag tag) { status_.Update(transport_->Decline(from, tag)); }
   void Withdraw(Rank from, Tag tag);
 
-  // The transport says that a message has left, or how its send has ended (TransportSink); returns
-  // which one. CHECKs that it was in flight.
+  // Handle the transport's report that a message has left, or how its send has ended
+  // (TransportSink); return its id. CHECK that the message was in flight.
   SendId OnLeft(Rank to, Tag tag);
   SendId OnSent(Rank to, Tag tag);
   SendId OnDeclined(Rank to, Tag tag) { return OnSent(to, tag); }
-  // Likewise for a message that was posted for. An error refuses its numbers.
+  // Handles the arrival of a message that was posted for. Returns an error if its numbers are
+  // refused.
   absl::Status OnReceived(Rank from, Tag tag);
-  // For which round it was posted for, until the algorithm sees it.
+  // Returns the round for which the message was posted for, until the algorithm sees the message.
   Round RoundOf(Rank from, Tag tag) const { return posted_.at({from, tag}).round; }
   void OnLost(Rank from, Tag tag) { data_path_->Lost(from, tag); }
 
-  // Whether the algorithm, whose next event this is, may see it: not an offer that it has posted
-  // for in the meantime.
+  // Returns whether the algorithm, whose next event this is, may see it. False for an offer that
+  // the algorithm has posted for in the meantime.
   bool Admits(const Event& event);
 
-  // The last message that was requested; none: 0.
+  // Returns the last message that was requested; 0: none.
   SendId last_send() const { return last_send_; }
-  // The ranks for which messages up to `last` have not left.
+  // Returns the ranks for which messages up to `last` have not left.
   std::set<Rank> Leaving(SendId last) const;
 
-  // Payload of all requested messages, of offers once they have left: at a boundary, of the
-  // completed rounds.
+  // Returns the payload of all requested messages, with offers counted once they have left. At a
+  // boundary: of the completed rounds.
   int64_t bytes_sent() const { return bytes_sent_; }
-  // Payload of the messages of rounds before `completed`, which never decreases.
+  // Returns the payload of the received messages of rounds before `completed`, which never
+  // decreases.
   int64_t BytesReceived(Round completed) { return bytes_received_.Before(completed); }
 
-  // The first error of a request; requests cannot fail to their caller.
+  // Returns the first error of a request; requests cannot report errors to their caller.
   const absl::Status& status() const { return status_; }
 
  private:
   struct InFlight {
     SendId id;
-    int64_t offered = 0;  // bytes, of an offer
+    // The bytes of an offer; 0 for a plain send.
+    int64_t offered = 0;
     bool left = false;
   };
 
   struct Posted {
     Round round;
-    std::shared_ptr<const StreamedNorm> norm;  // of what has arrived
+    std::shared_ptr<const StreamedNorm> norm;  // the norm of what has arrived
   };
 
   SendId Dispatch(Rank to, Tag tag, const Payload& payload, const Note& note, bool offered);
@@ -89,8 +93,9 @@ class NodeExchange {
   SendId last_send_;
   std::map<std::pair<Rank, Tag>, InFlight> sending_;
   int64_t bytes_sent_ = 0;
-  std::map<std::pair<Rank, Tag>, Posted> posted_;  // and not ended, as the algorithm knows
-  RoundBytes bytes_received_;                      // by the round for which they were posted
+  // The posts that have not ended, as far as the algorithm knows.
+  std::map<std::pair<Rank, Tag>, Posted> posted_;
+  RoundBytes bytes_received_;  // by the round for which they were posted
   absl::Status status_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Long enough to cost nothing; every wait has a deadline nonetheless.
+// Long enough to cost nothing; every wait has a deadline all the same.
 constexpr auto kIdleWait = std::chrono::seconds(1);
 
 }  // namespace
@@ -70,7 +70,7 @@ void GradientWorker::Loop() {
     // Nothing is left to wait for after an error; without cuts the objective has waited.
     const bool at_once = !loss.ok() || work.cuts.empty();
     work = {};  // the vectors are released before the runner hears of it
-    // Both may outlive the worker.
+    // The captures of the report may outlive the worker.
     const auto norms = objective_->norms();
     const auto report = [done = reports_.done, result = GradientResult{round,
                                                                        std::move(loss),

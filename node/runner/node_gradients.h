@@ -1,6 +1,7 @@
-// A node's gradients, in parallel with everything else that it does: one at a time is requested and
-// begins (GradientLane), and is computed (GradientComputer) while the node's replicas are in
-// flight: by a thread (GradientWorker), or by what a driver with a clock of its own has instead.
+// Computes the gradients of a node in parallel with everything else that the node does.
+// GradientLane holds the one gradient that is requested or in progress, and begins it. A
+// GradientComputer computes it while the node's replicas are in flight: on a thread
+// (GradientWorker), or in the way of a driver that has its own clock.
 #ifndef GRAPEVINE_NODE_RUNNER_NODE_GRADIENTS_H_
 #define GRAPEVINE_NODE_RUNNER_NODE_GRADIENTS_H_
 
@@ -33,56 +34,58 @@ namespace grapevine {
 struct GradientResult {
   Round round;
   absl::StatusOr<double> loss;  // mean over the batch; NaN where `has_loss` is false
-  GradientNoise noise;          // where it is measured
-  // When it began and ended, artificial delays included.
+  GradientNoise noise;          // if it is measured
+  // The times at which it began and ended, including artificial delays.
   std::chrono::steady_clock::time_point begin;
   std::chrono::steady_clock::time_point end;
-  std::vector<TensorNorms> norms = {};  // where they are measured
-  bool finite = true;                   // the gradient, where it was looked at
-  bool has_loss = true;                 // false: nobody knows it
+  std::vector<TensorNorms> norms = {};  // if they are measured
+  bool finite = true;                   // whether the gradient is finite, if it was examined
+  bool has_loss = true;                 // false: the loss is unknown
 };
 
-// Where a computer's reports go; both may be called from any thread.
+// The receivers of a computer's reports; both may be called from any thread.
 struct GradientReports {
   std::function<void(GradientResult)> done;
-  std::function<void(GradientReady)> part = {};  // only where cuts are requested
+  std::function<void(GradientReady)> part = {};  // only if cuts are requested
 };
 
-// One gradient at a time.
+// Computes one gradient at a time.
 class GradientComputer {
  public:
-  // Ends before or after the current gradient; reports nothing afterwards.
+  // Ends before or after the current gradient; afterwards, nothing is reported.
   virtual ~GradientComputer() = default;
 
-  // Writes the gradient at `at` into `into`, both of the layout's size. Reports a
-  // part for each of `cuts` (descending) when everything from there on is final, and the
-  // result after them; from any thread, but not before this returns.
+  // Writes the gradient at `at` into `into`, both of the layout's size. Reports a part for each of
+  // `cuts` (descending) when all elements from the cut on are final, and then the result. Reports
+  // come from any thread, but only after this returns.
   virtual void Compute(SharedVector at, SharedVector into, Round round,
                        std::vector<int64_t> cuts) = 0;
 };
 using MakeGradients = std::function<std::unique_ptr<GradientComputer>(GradientReports reports)>;
 
-// How long the gradient of a round is to take when computing it took `computed`: longer for a
+// Returns how long the gradient of a round shall take if computing it took `computed`: longer for a
 // straggler, and for a phantom, which computes nothing.
 using GradientPace =
     std::function<std::chrono::nanoseconds(Round round, std::chrono::nanoseconds computed)>;
 
-// Calls back, in order, once everything that an objective has queued so far is done.
+// Calls `computed`, in the order of the calls, once everything that an objective has queued so far
+// is done.
 using CallOnceComputed = std::function<void(std::function<void()> computed)>;
 
-// Whether a gradient that was computed has finite elements only.
+// Returns whether a computed gradient has only finite elements.
 using IsFinite = std::function<bool(const SharedVector& gradient)>;
 
-// Computes on a thread of its own. Thread-safe.
+// Computes gradients on a thread of its own. Thread-safe.
 class GradientWorker final : public GradientComputer {
  public:
-  // From now on only the worker's thread uses `objective`, which outlives it. Without a `pace`,
-  // gradients are not slowed down. Reports are made on the worker's thread; parts, and the result
-  // after them, through `once_computed` where there is one. `is_finite`, where there is one, looks
-  // at whole gradients: parts are no longer the worker's once they are reported.
+  // Takes over `objective`, which outlives the worker: from now on only the worker's thread uses
+  // it. Without a `pace`, gradients are not slowed down. The worker's thread makes the reports;
+  // parts, and the result after them, go through `once_computed` if it is given. `is_finite`, if
+  // given, examines whole gradients only: parts no longer belong to the worker once they are
+  // reported.
   GradientWorker(Objective* objective, GradientPace pace, GradientReports reports,
                  CallOnceComputed once_computed = {}, IsFinite is_finite = {});
-  // Ends after the current gradient; an artificial delay is cut short.
+  // Ends after the current gradient; cuts an artificial delay short.
   ~GradientWorker() override;
 
   // Parts are reported as the backward pass reaches them or, with a pace, after the share
@@ -98,13 +101,13 @@ class GradientWorker final : public GradientComputer {
   };
 
   void Loop();
-  // Waits for work; false when the worker stops.
+  // Waits for work; returns false when the worker stops.
   bool Next(Work* work);
   absl::StatusOr<double> Compute(const Work& work);
   void ReportPart(const GradientReady& part);
   // Delays a gradient whose computation began at `begin` until it has taken the time of its pace.
   void Pace(const Work& work, std::chrono::steady_clock::time_point begin);
-  // Waits until then, or until the worker is stopped.
+  // Waits until `deadline`, or until the worker is stopped.
   void DelayUntil(std::chrono::steady_clock::time_point deadline);
 
   Objective* const objective_;
@@ -123,34 +126,34 @@ class GradientWorker final : public GradientComputer {
 // The gradient that is requested or in progress.
 //
 // A gradient usually begins as soon as it is requested. While a model is held for its evaluation,
-// it waits until the messages requested before it have left: otherwise the replica that a slow
-// neighbour has yet to take and the model to be evaluated would both be kept beside what a round
-// needs, one vector above the bound on a node's memory (docs/benchmarks.md). The wait does not
-// depend on this node: peers can take messages of earlier rounds whatever it does.
+// the gradient waits until the messages requested before it have left. Otherwise the replica that a
+// slow neighbour has yet to take and the model to be evaluated would both be kept in addition to
+// the vectors of a round, one vector above the bound on a node's memory (docs/benchmarks.md). The
+// wait does not depend on this node: peers can take messages of earlier rounds whatever it does.
 //
-// Thread-compatible: the runner's thread.
+// Thread-compatible: for the runner's thread.
 class GradientLane {
  public:
-  // `computer` is null where the algorithm requests no gradients; `trace` may be null. All that is
-  // pointed to outlives the lane.
+  // `computer` is null if the algorithm requests no gradients; `trace` may be null. Everything that
+  // is pointed to outlives the lane.
   GradientLane(std::unique_ptr<GradientComputer> computer, DataPath* data_path,
                const NodeExchange* exchange, TraceRecorder* trace);
 
-  // One at a time (algorithm/host.h).
+  // Requests a gradient, one at a time (algorithm/host.h).
   void Ask(Vec at, Vec into, Round round, std::span<const int64_t> cuts);
-  // Begins the requested gradient, if it may. To be called after every event.
+  // Begins the requested gradient, if it may begin. Must be called after every event.
   void Begin(bool model_held);
-  // The current gradient has ended: releases its vectors.
+  // Ends the current gradient: releases its vectors.
   void End();
-  // No gradient runs from then on.
+  // Ends the computer: no gradient runs afterwards.
   void Stop() { computer_.reset(); }
 
-  // Whether a gradient is running.
+  // Returns whether a gradient is running.
   bool busy() const { return at_.data != nullptr; }
-  // The ranks that have yet to take messages for which a gradient waits.
+  // Returns the ranks that have yet to take messages for which a gradient waits.
   std::set<Rank> HeldBackFor() const;
-  // The first tensor that is not finite in the current gradient or its replica: "conv1.weight of
-  // its replica"; empty if both are finite.
+  // Returns the first tensor that is not finite in the current gradient or its replica, such as
+  // "conv1.weight of its replica"; empty if both are finite.
   std::string WhereNotFinite(const ReplicaLayout& layout) const;
 
  private:
@@ -168,7 +171,7 @@ class GradientLane {
   TraceRecorder* const trace_;
 
   std::optional<Request> asked_;
-  SharedVector at_;  // of the current gradient
+  SharedVector at_;  // replica of the current gradient
   SharedVector gradient_;
 };
 

@@ -27,7 +27,8 @@ std::optional<Round> RoundLeave::OnCompleted(Round completed, std::chrono::nanos
   return Grant();
 }
 
-// Of an earlier ballot: rank 0 has asked again before this node's thread came to the first answer.
+// A release under an earlier ballot does nothing: rank 0 has asked again before this node's thread
+// came to the first answer.
 std::optional<Round> RoundLeave::Release(uint32_t ballot) {
   MutexLock lock(mutex_);
   if (held_ && *held_ <= ballot) held_.reset();

@@ -338,16 +338,16 @@ absl::Status Runner::On(const Mailbox::CheckpointDue& due) {
 absl::Status Runner::On(const Mailbox::CutDue& cut) {
   cuts_.push_back({cut.round, views_.size()});
   if (!resting_) return absl::OkStatus();
-  // All that came for the rounds before has been counted.
+  // The node rests: everything that came for the rounds before has been counted.
   TakeDueCuts(algorithm_->round() + 1, rest_);
   ReportSteps(algorithm_->round());
   return observed_.ok() ? absl::OkStatus() : InRound(observed_);
 }
 
-// At once, whatever is held back: that may wait for those who are lost.
+// Asks at once, whatever is held back: held events may wait for nodes that are lost.
 absl::Status Runner::On(const grapevine::Prepare& prepare) {
   if (!budget_is_used_up()) return algorithm_->On(prepare, *this);
-  observer_->OnPromise(prepare.ballot, -1);  // it begins none
+  observer_->OnPromise(prepare.ballot, -1);  // this node begins no round
   return absl::OkStatus();
 }
 
@@ -356,7 +356,8 @@ absl::Status Runner::On(const Mailbox::ViewAgreed& agreed) {
   const View& view = *agreed.view;
   LeaveOutOthersThan(view);
   if (budget_is_used_up()) return absl::OkStatus();
-  // Who takes leave has to do with the same nodes as before, as have all where nobody is lost.
+  // A node that takes leave exchanges messages with the same nodes as before, and so do all nodes
+  // if none is lost.
   const Rank before = views_.size() > 1 ? views_.rbegin()[1].view->size() : options_.nodes;
   const bool same = view.size() == before;
   if (algorithm_->gives_way() && !algorithm_->takes_leave() && !same) DialMembers(view);
@@ -406,8 +407,8 @@ absl::Status Runner::Pump() {
     gradients_->Begin(assembly_->holds_model());
     RETURN_IF_ERROR(RequestStatus());
     HandOverState();
-    // A reduction that waits for an earlier one holds the run up, replicas of two past rounds would
-    // be kept; and so does a state.
+    // A reduction that waits for an earlier one holds the run up, since replicas of two past rounds
+    // would be kept; a state that waits does so, too.
     const auto next = NextHeard();
     if (next == held_.end()) return finished() ? FetchModel() : absl::OkStatus();
     const Event event = *next;
@@ -442,10 +443,10 @@ absl::Status Runner::AdvanceReductions() {
   return absl::OkStatus();
 }
 
-// Not as soon as the limit moves: events held back from before that may still end in a rest
-// at the old limit.
+// The rest does not end as soon as the limit moves: events held back from before that may still end
+// in a rest at the old limit.
 void Runner::LeaveRest() {
-  // It was for rank 0, or for the end, and for no neighbour.
+  // The rest was a wait for rank 0 or for the end, not for a neighbour.
   if (resting_) step_.Pause(options_.now() - rested_);
   resting_ = false;
   rest_ = {};
@@ -464,7 +465,7 @@ SharedVector Runner::Fetch(Vec model) {
 }
 
 SharedVector Runner::Frozen(Vec vector, Vec model) {
-  if (vector == model) return Fetch(vector);  // what was shown is not written again
+  if (vector == model) return Fetch(vector);  // a vector that was shown is not written again
   if (data_path_->vectors().Whole(vector).size == 0) return NewSharedVector(0);
   absl::StatusOr<SharedVector> copy = data_path_->Copy(vector);
   observed_.Update(copy.status());
@@ -472,7 +473,7 @@ SharedVector Runner::Frozen(Vec vector, Vec model) {
 }
 
 void Runner::SaveState(Round checkpoint, Round completed, Vec model, Clock::time_point at) {
-  // Of what has come in the round under way, where it was given up, nothing is for another.
+  // If the round under way was given up, nothing that has come in it is for another round.
   const Round received = options_.shares_budget ? completed + 1 : completed;
   SavedNode counted{.state = {},
                     .checkpoint = checkpoint,
@@ -495,8 +496,8 @@ void Runner::DialAhead() {
   dialled_ = ahead;
 }
 
-// Who has given up has posted for nobody, and must hear of what is offered to it all the same, by
-// whomever; and who is behind may ask anybody.
+// A member that has given up has posted for no message, but must hear of everything that is offered
+// to it, by any member; and a member that is behind may ask any other.
 void Runner::DialMembers(const View& view) {
   std::vector<Rank> others = view.members;
   std::erase(others, options_.rank);
@@ -599,8 +600,8 @@ absl::Status Runner::Diverged(Round round) const {
       Failure::kDiverged);
 }
 
-// An error without a class is the data path's (no memory, a device that failed), or a send
-// that the transport refused.
+// An error without a class comes from the data path (no memory, a device that failed), or from a
+// send that the transport refused.
 absl::Status Runner::RequestStatus() const {
   absl::Status status = status_;
   status.Update(exchange_->status());
@@ -617,11 +618,11 @@ bool Runner::AwaitsEvaluation() const {
 std::set<Rank> Runner::WaitingFor() const {
   std::set<Rank> ranks = gradients_->HeldBackFor();
   for (const Waiting& message : assembly_->waiting_for()) ranks.insert(message.peer);
-  // What reductions hold back from the algorithm may be what it waits for.
+  // The algorithm may wait for an event that the reductions hold back.
   if (!assembly_->holds_up()) {
     for (const Waiting& message : algorithm_->waiting_for()) ranks.insert(message.peer);
   }
-  // Who moves the end, or settles it.
+  // The coordinator moves the end, or settles it.
   if (resting_ && !MayEnd()) ranks.insert(views_.empty() ? 0 : views_.back().lead);
   return ranks;
 }
@@ -654,7 +655,7 @@ Vec Runner::InitialReplica(ReplicaRange range) {
   const Vec replica = New(range.size, "the starting replica");
   status_.Update(data_path_->Write(replica, [&](float* memory) {
     if (range.size == replica_size()) return initialize_(memory);
-    // Not from a pool, which would keep the memory of a whole replica.
+    // The memory does not come from a pool, which would keep that of a whole replica.
     const SharedVector whole = NewSharedVector(replica_size());
     absl::Status status = initialize_(whole.data.get());
     std::copy_n(whole.data.get() + range.offset, range.size, memory);
@@ -670,7 +671,7 @@ Vec Runner::NewOptimizerState(ReplicaRange range) {
 
 void Runner::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) {
   gradients_->Ask(at, into, round, cuts);
-  // Now, before the sends that follow, so that the device has work.
+  // The gradient begins before the sends that follow, so that the device has work.
   gradients_->Begin(assembly_->holds_model());
 }
 
@@ -680,7 +681,8 @@ void Runner::BeginView(const View& view, Vec model) {
   if (view.checkpoint > 0) {
     SaveState(view.checkpoint, algorithm_->round(), model, options_.now());
   }
-  if (view.IsNewcomer(options_.rank)) return;  // its own first one: it knows of no other process
+  // This is the node's own first view: it knows of no other process.
+  if (view.IsNewcomer(options_.rank)) return;
   for (const Member newcomer : view.newcomers) {
     const auto leaves_out = [&](const auto& agreed) {
       return agreed.view->epoch > view.epoch && !agreed.view->RankOf(newcomer);
@@ -744,9 +746,9 @@ void Runner::TakeCut(DueCut cut, Round completed, Vec model) {
   }
 }
 
-// A view holds from its first round on, in which none of the lost begins: what is measured before
-// that round may still have them. All members go through the same ones, also those that are done
-// again.
+// A view holds from its first round on, which no lost node begins; what is measured before that
+// round may still include the lost. All members go through the same averages, including those that
+// are done again.
 size_t Runner::ViewsBefore(Round round) const {
   const auto begun = [round](const auto& agreed) { return agreed.view->from < round; };
   return static_cast<size_t>(std::ranges::count_if(views_, begun));

@@ -1,11 +1,11 @@
-// The states of a node that its runner saves while its rounds go on.
+// Saves the states of a node while its rounds go on.
 //
 // A state is copied at its boundary; messages that it includes are added when they arrive. Complete
-// states are handed over one at a time, in the order of their rounds. One that waits for an earlier
-// one to be written holds the node up (`behind`): so little memory is enough, and no node skips
-// what others save.
+// states are handed over one at a time, in the order of their rounds. A complete state that waits
+// until an earlier one is written holds the node up (`behind`). Thus little memory suffices, and no
+// node skips a state that others save.
 //
-// Thread-compatible: the runner's thread.
+// Thread-compatible: for the runner's thread.
 #ifndef GRAPEVINE_NODE_RUNNER_STATE_LANE_H_
 #define GRAPEVINE_NODE_RUNNER_STATE_LANE_H_
 
@@ -21,31 +21,33 @@
 
 namespace grapevine {
 
-// A node at a boundary, and what it had sent and received by then: payload of the algorithm's
-// messages of all rounds until there.
+// The state of a node at a boundary, and its traffic until then: payload of the algorithm's
+// messages of all rounds so far.
 struct SavedNode {
   NodeState state;
-  Round checkpoint = 0;  // of which it is a part: the state's round where there are rounds
+  // The checkpoint of which it is a part: the state's round, unless nodes do not go through rounds
+  // together.
+  Round checkpoint = 0;
   int64_t bytes_sent = 0;
   int64_t bytes_received = 0;
-  std::chrono::steady_clock::time_point at;  // when it was there
+  std::chrono::steady_clock::time_point at;  // time of the boundary
 };
 
 class StateLane {
  public:
-  // One more is being saved: `counted` has no state yet. The algorithm is to visit the saver.
+  // Begins another state; `counted` has no state yet. The algorithm must visit the returned saver.
   StateSaver& Begin(Round completed, Vec model, SavedNode counted, StateSaver::Copy copy);
 
-  // Every message, before the algorithm hears of it.
+  // Handles every received message, before the algorithm hears of it.
   void OnReceived(const Received& event);
-  // Likewise one that does not come any more.
+  // Handles every message that will not come any more, before the algorithm hears of it.
   void OnLost(const Lost& event);
 
-  // The next complete one, if none is out; it is out until Release.
+  // Returns the next complete state, unless one is out. The returned state is out until Release.
   std::optional<SavedNode> Take();
   void Release() { out_ = false; }
 
-  // Whether a complete one waits for an earlier one.
+  // Returns whether a complete state waits for an earlier one.
   bool behind() const { return out_ && !open_.empty() && open_.front().saver->complete(); }
 
  private:
@@ -54,7 +56,8 @@ class StateLane {
     std::unique_ptr<StateSaver> saver;
   };
 
-  // Each waits for no message that a later one does not wait for: the first is complete first.
+  // The states being saved. Each waits only for messages that later ones wait for, too: the first
+  // is complete first.
   std::deque<Open> open_;
   bool out_ = false;
 };

@@ -1,8 +1,6 @@
-// Records what a node does and when, for a trace; keeps the latest records, in bounded
-// memory.
+// Records what a node does and when, for a trace. Keeps only the latest records, in bounded memory.
 //
-// A record takes about 50 ns; there is one for each gradient, pass over vectors, wait and
-// message.
+// A record takes about 50 ns. Each gradient, pass over vectors, wait and message has one.
 #ifndef GRAPEVINE_NODE_RUNNER_TRACE_RECORDER_H_
 #define GRAPEVINE_NODE_RUNNER_TRACE_RECORDER_H_
 
@@ -25,29 +23,30 @@ class TraceRecorder {
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
 
-  // 12 MiB of records.
+  // The number of records that fit into 12 MiB.
   static constexpr size_t kMaxRecords = size_t{1} << 18;
 
   explicit TraceRecorder(size_t most_records = kMaxRecords) : most_(most_records) {}
 
-  // A step begins when the one before ends; the first one, at Start.
+  // Records the end of a step, which began when the one before ended; the first step begins at
+  // Start.
   void Start(Time now);
   void EndStep(Round round, Time now);
 
   void BeginGradient();
   void EndGradient(Round round, Time begin, Time end);
   void Mix(Time begin, Time end);
-  // The runner had nothing to do until it heard from `peer`. Ignored while a gradient runs: the
-  // node is computing then.
+  // Records that the runner had nothing to do until it heard from `peer`. Ignored while a gradient
+  // runs: the node is computing then.
   void Wait(Rank peer, Time begin, Time end);
-  // A message was requested, and its bytes have left this node, or were declined (TransportSink's
-  // OnLeft and OnDeclined); one that was not requested is ignored.
+  // Record that a message was requested, and that its bytes have left this node or were declined
+  // (OnLeft and OnDeclined of TransportSink). A message that was not requested is ignored.
   void BeginSend(Rank to, const Tag& tag, int64_t bytes);
   void EndSend(Rank to, const Tag& tag);
   void ForgetSend(Rank to, const Tag& tag);
   void Receive(Rank from, const Tag& tag);
 
-  // The records in the order in which they ended; the recorder is empty afterwards.
+  // Returns the records in the order in which they ended; the recorder is empty afterwards.
   NodeTrace Take(Rank rank);
 
  private:
@@ -60,11 +59,11 @@ class TraceRecorder {
 
   const size_t most_;
   Mutex mutex_;
-  // A ring once it is full: `next_` is the oldest.
+  // A ring once it is full; `next_` is then the index of the oldest record.
   std::vector<TraceRecord> records_ ABSL_GUARDED_BY(mutex_);
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<std::pair<Rank, Tag>, Send> sends_ ABSL_GUARDED_BY(mutex_);  // in flight
+  std::map<std::pair<Rank, Tag>, Send> sends_ ABSL_GUARDED_BY(mutex_);  // messages in flight
   bool computing_ ABSL_GUARDED_BY(mutex_) = false;
   Time start_ ABSL_GUARDED_BY(mutex_);
   Time step_ ABSL_GUARDED_BY(mutex_);

@@ -48,7 +48,7 @@ Bio Reader(const PemFile& file) {
   return Bio(BIO_new_mem_buf(file.text.data(), static_cast<int>(file.text.size())));
 }
 
-// All certificates of a file: the first is the node's, or an authority.
+// Returns all certificates of a file: the first is the node's, or an authority.
 absl::StatusOr<std::vector<Certificate>> Certificates(const PemFile& file) {
   const Bio reader = Reader(file);
   std::vector<Certificate> certificates;
@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<Certificate>> Certificates(const PemFile& file) {
   return certificates;
 }
 
-// Nobody is there to type a passphrase.
+// Refuses a passphrase, since a node has nobody to ask, and notes in `asked` that one is needed.
 int NoPassphrase(char*, int, int, void* asked) {
   *static_cast<bool*>(asked) = true;
   return 0;
@@ -94,7 +94,7 @@ std::string Date(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
 }
 
-// Whether it is valid `now`, and a warning if not for long.
+// Checks that `certificate` is valid `now`; returns a warning if it expires soon.
 absl::StatusOr<std::string> CheckDates(const PemFile& file, const X509& certificate,
                                        absl::Time now) {
   const absl::Time begin = TimeOf(X509_get0_notBefore(&certificate));
@@ -112,7 +112,7 @@ absl::StatusOr<std::string> CheckDates(const PemFile& file, const X509& certific
                       "; connections that begin later will fail");
 }
 
-// The certificates from the node's to the authority that vouches for it.
+// Returns the certificates from the node's to that of the authority that vouches for it.
 absl::StatusOr<std::vector<Certificate>> ChainToAuthority(
     const PemFile& cert, const std::vector<Certificate>& own,
     const std::vector<Certificate>& authorities) {
@@ -127,7 +127,7 @@ absl::StatusOr<std::vector<Certificate>> ChainToAuthority(
   }
   const Verification verification(X509_STORE_CTX_new());
   X509_STORE_CTX_init(verification.get(), store.get(), own.front().get(), between.get());
-  // CheckDates says when.
+  // CheckDates checks the dates, with a better message.
   X509_STORE_CTX_set_flags(verification.get(), X509_V_FLAG_NO_CHECK_TIME);
   if (X509_verify_cert(verification.get()) != 1) {
     const int error = X509_STORE_CTX_get_error(verification.get());

@@ -1,8 +1,9 @@
-// Who may talk to a node: mutual TLS, or nothing at all on loopback; and whether a peer is the rank
-// that its certificate names.
+// GrpcCredentials decides who may talk to a node, by mutual TLS, or without any check on loopback.
+// RequireRank and IsCertified check that a peer is the rank that its certificate names.
 //
-// Both ends show a certificate signed by the same authority, so that nobody else can join
-// a run or read it. Without certificates only loopback is allowed, unless the user says --insecure.
+// Both ends show a certificate signed by the same authority, so that nobody else can join a run or
+// read its messages. Without certificates only loopback is allowed, unless the user says
+// --insecure.
 //
 // Thread-safety: immutable after Load; functions are pure.
 #ifndef GRAPEVINE_NODE_SERVER_GRPC_CREDENTIALS_H_
@@ -31,7 +32,7 @@ struct TlsOptions {
   std::string cert;  // --tls-cert: PEM, this node's certificate, with its host in subjectAltName
   std::string key;   // --tls-key: PEM, its private key
   bool insecure = false;  // --insecure: plain text also off loopback
-  // --tls-identity: certificates name ranks, this node's `rank`.
+  // --tls-identity: the names by which certificates name ranks; this node's must name `rank`.
   RankNames names = {};
   Rank rank = 0;
 };
@@ -41,22 +42,23 @@ class GrpcCredentials {
   // Plain text, on loopback only.
   GrpcCredentials() = default;
 
-  // All three files or none. kUsage when some are missing or they contradict --insecure, kInput
-  // with the file's name when one cannot be read or used `now`.
+  // Loads all three files or none. Returns kUsage if some are missing or they contradict
+  // --insecure, kInput with the file's name if one cannot be read or used `now`.
   static absl::StatusOr<GrpcCredentials> Load(const TlsOptions& options,
                                               absl::Time now = absl::Now());
 
   bool tls() const { return !ca_.empty(); }
-  // By which certificates name ranks.
+  // The names by which certificates name ranks.
   const RankNames& names() const { return names_; }
-  // What will soon be wrong with the files; empty: nothing.
+  // What will soon be wrong with the files; empty if nothing will.
   const std::string& warning() const { return warning_; }
 
-  // kUsage when `host` is not loopback and neither TLS nor --insecure was given.
+  // Return the credentials for a server that listens on `host`, and for a channel to `host`. kUsage
+  // if `host` is not loopback and neither TLS nor --insecure was given.
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ForServer(std::string_view host) const;
   absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ForChannel(std::string_view host) const;
-  // For channels to the other nodes, at whatever addresses rank 0 names: for a node that may
-  // listen.
+  // Returns the credentials for channels to the other nodes, at whatever addresses rank 0 names.
+  // For a node whose server ForServer has allowed.
   std::shared_ptr<grpc::ChannelCredentials> ForPeers() const;
 
  private:
@@ -68,13 +70,13 @@ class GrpcCredentials {
   std::string warning_;
 };
 
-// Without names (RankNames) everybody with a certificate of the authority may be any rank.
-//
-// The channel's handshake fails unless the certificate that answers names `rank`, whatever the
-// address.
+// Makes the channel's handshake fail unless the certificate of the node that answers names `rank`,
+// whatever its address. Without names (RankNames), any node with a certificate of the authority may
+// be any rank.
 void RequireRank(const RankNames& names, Rank rank, grpc::ChannelArguments* arguments);
 
-// Whether the caller's certificate names `rank`; true for calls within the process.
+// Returns whether the caller's certificate names `rank`. True for calls within the process, and
+// without names (RankNames).
 bool IsCertified(const RankNames& names, const grpc::ServerContextBase& caller, Rank rank);
 
 }  // namespace grapevine

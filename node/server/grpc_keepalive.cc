@@ -25,7 +25,7 @@ void SetKeepalive(std::chrono::milliseconds timeout, grpc::ChannelArguments* arg
   arguments->SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments->SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kMinBackoffMs);
   arguments->SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxBackoffMs);
-  // Despite its name, the time that one attempt to connect is given.
+  // Despite the name of the argument, this is the time that one attempt to connect is given.
   arguments->SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   arguments->SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kMaxBackoffMs);
 }

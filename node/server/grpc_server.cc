@@ -28,14 +28,14 @@ namespace grapevine {
 
 namespace {
 
-// For files, and for connections that this node dials.
+// Descriptors that are kept for files, and for connections that this node dials.
 constexpr int kKept = 128;
 constexpr int kUnauthenticated = 1024;
 constexpr int kForEachNode = 4;
-// When the system has no descriptor, it may have one later.
+// The pause before the next attempt when the system has no descriptor: it may have one later.
 constexpr int kPauseMs = 100;
 
-// Of a port that is taken.
+// The remedy for a port that is taken.
 constexpr std::string_view kRemedy =
     "choose another address or port with --bind, rank 0's port with --master-port on all ranks";
 
@@ -47,7 +47,7 @@ int GrpcAcceptor::MaxDescriptors(int nodes) {
   const auto wanted =
       static_cast<rlim_t>(kUnauthenticated) + static_cast<rlim_t>(nodes) * kForEachNode;
   const auto there = static_cast<int>(std::min(limit.rlim_cur, wanted + kKept));
-  // If there are very few, half of them.
+  // Of very few descriptors, half are kept.
   return std::max(there - kKept, there / 2);
 }
 
@@ -86,7 +86,7 @@ void GrpcAcceptor::Open() {
 }
 
 void GrpcAcceptor::Close() {
-  // A byte: the end of the pipe may be open in a process that was forked from this one.
+  // Closing the pipe is not enough: a process forked from this one may have its end open.
   if (stop_write_.get() >= 0) (void)!write(stop_write_.get(), "", 1);
   stop_write_ = UniqueDescriptor();
   if (thread_.joinable()) thread_.join();
@@ -172,7 +172,7 @@ class GrpcReflectionLimit final : public grpc::experimental::ServerInterceptorFa
  public:
   static constexpr size_t kStreams = 4;
 
-  // None for the calls of other services.
+  // Returns null for the calls of other services.
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* call) override;
 
@@ -229,7 +229,7 @@ grpc::experimental::Interceptor* GrpcReflectionLimit::CreateServerInterceptor(
   return new Watch(streams_, call->server_context());
 }
 
-// The most that unauthenticated clients may make a server hold.
+// Limits what unauthenticated clients can make a server hold.
 void BoundUnauthenticated(const GrpcServerOptions& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(options.handshake_timeout.count()));

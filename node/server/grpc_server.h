@@ -1,6 +1,6 @@
-// A node's only gRPC server: services, health, reflection, one port, whose connections it accepts
-// itself (GrpcAcceptor). The connections, threads and buffers that unauthenticated clients can make
-// it hold are bounded.
+// GrpcServer is a node's only gRPC server: services, health and reflection on one port, whose
+// connections the server accepts itself (GrpcAcceptor). The connections, threads and buffers that
+// unauthenticated clients can make it hold are bounded.
 #ifndef GRAPEVINE_NODE_SERVER_GRPC_SERVER_H_
 #define GRAPEVINE_NODE_SERVER_GRPC_SERVER_H_
 
@@ -33,35 +33,37 @@ namespace grapevine {
 
 // Accepts the connections to a node's server, as many as the process can afford.
 //
-// No host has more than half of what there is for strangers (HostConnections).
+// No host has more than half of the connections that strangers may have (HostConnections).
 //
 // Left to itself, gRPC accepts until the process has no descriptor left, not even for files, and
-// then stops listening for good. So this accepts in its place, on a thread of its own, and hangs up
-// on callers when the descriptors are nearly used up: a refused connection is tried again, whereas
-// a file that cannot be opened ends the run.
+// then stops listening for good. So GrpcAcceptor accepts in its place, on a thread of its own, and
+// hangs up on callers when the descriptors are nearly used up: a refused connection is tried again,
+// whereas a file that cannot be opened ends the run.
 //
 // Thread-compatible.
 class GrpcAcceptor {
  public:
-  // Adds itself to a server with these credentials. No connection keeps a descriptor numbered
-  // `max_descriptors` or above.
+  // Makes an acceptor that belongs to the server of `builder`, with these credentials. No
+  // connection keeps a descriptor numbered `max_descriptors` or above, and no host has more than
+  // `share_of_host` connections.
   static absl::StatusOr<std::unique_ptr<GrpcAcceptor>> Make(
       ListeningSockets sockets, int max_descriptors, size_t share_of_host,
       grpc::ServerBuilder& builder, std::shared_ptr<grpc::ServerCredentials> credentials);
   ~GrpcAcceptor() { Close(); }
 
-  // The server is up: starts accepting. Once.
+  // Starts accepting. To be called once, when the server is up.
   void Open();
-  // Stops accepting; before the server goes down. Idempotent.
+  // Stops accepting. To be called before the server goes down. Idempotent.
   void Close();
 
-  // A limit that leaves some descriptors free for files and this node's own connections, and gives
-  // unauthenticated connections at most 1024 beyond four for each of `nodes`.
+  // Returns a limit that leaves some descriptors free for files and this node's own connections,
+  // and gives unauthenticated connections at most 1024 beyond four for each of `nodes`.
   static int MaxDescriptors(int nodes);
-  // The lowest limit of the system with which so many may be open at a time, where it is that limit
-  // which counts.
+  // Returns the lowest limit of the system with which `open` descriptors may be open at a time,
+  // where that limit is the one that counts.
   static int64_t LimitFor(int64_t open);
-  // Of these, what one host may have: all the nodes of the run, and half of the others.
+  // Returns how many of the MaxDescriptors connections one host may have: those of all nodes of the
+  // run, and half of the others.
   static size_t ShareOfHost(int nodes);
 
  private:
@@ -74,7 +76,7 @@ class GrpcAcceptor {
 
   const ListeningSockets sockets_;
   const int most_descriptors_;
-  HostConnections hosts_;  // the thread's
+  HostConnections hosts_;  // used by the thread only
   const UniqueDescriptor stop_read_;
   UniqueDescriptor stop_write_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
@@ -83,20 +85,20 @@ class GrpcAcceptor {
 
 // Liveness and readiness of a node as grpc.health.v1. Thread-safe.
 //
-// Our own, because gRPC's is served by threads of its callback API, which poll all of a server's
-// connections and so move the transport's bytes from core to core: with it, one node sends to
-// another at 0.7 of the speed of raw TCP, without it at 0.9 (docs/transport.md). Beside the
-// transport's queue a synchronous service gets no poller of its own.
+// gRPC's own health service is not used, because it is served by threads of its callback API, which
+// poll all of a server's connections and so move the transport's bytes from core to core: with it,
+// one node sends to another at 0.7 of the speed of raw TCP, without it at 0.9 (docs/transport.md).
+// Beside the transport's queue, a synchronous service gets no poller of its own.
 //
 // Watch is not offered, as the protocol allows: a watcher would hold a thread.
 class GrpcHealthService final : public grpc::health::v1::Health::Service {
  public:
-  // `offered` are serving as long as the server runs.
+  // The services `offered` are serving as long as the server runs.
   explicit GrpcHealthService(std::vector<std::string> offered) : offered_(std::move(offered)) {}
 
-  // "" is serving as long as the server runs; "grapevine" only while ready.
+  // Sets whether "grapevine" is serving; "" is serving as long as the server runs.
   void SetReady(bool ready) { ready_ = ready; }
-  // The node is known as these, too, from now on.
+  // Adds services that are serving from this call on.
   void Offer(const std::vector<std::string>& services);
 
  private:
@@ -110,23 +112,24 @@ class GrpcHealthService final : public grpc::health::v1::Health::Service {
 };
 
 struct GrpcServerOptions {
-  // Where to listen, which may differ from the address that peers are told. Port 0: the system
-  // chooses, see address().
+  // The address to listen on, which may differ from the address that peers are told. Port 0: the
+  // system chooses; see address().
   HostAddress bind{"127.0.0.1", 0};
-  // The nodes of the run, which determine how many connections are accepted.
+  // The number of nodes of the run, which determines how many connections are accepted.
   int nodes = 1;
   std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout, for keepalive
-  // How long a connection may take for its handshakes, and how long it may be without a call.
-  // Connections between nodes are never idle.
+  // The time that a connection may take for its handshakes, and the time that it may be without a
+  // call. Connections between nodes are never idle.
   std::chrono::milliseconds handshake_timeout{10000};
   std::chrono::milliseconds idle_timeout{30000};
-  // Health services by which the node is known, beside "" and "grapevine": who asks for another is
-  // told of those two alone.
+  // Health services by which the node is known, beside "" and "grapevine". A client that asks for
+  // another service is told of those two alone.
   std::vector<std::string> offered = {};
 };
 
-// Liveness and readiness are two health entries: "" is serving as soon as the server is up,
-// "grapevine" only while SetReady(true). By others a node is known for what it is.
+// A running server. Liveness and readiness are two health services: "" is serving as soon as the
+// server is up, "grapevine" only after SetReady(true). Further ones say what the node is
+// (GrpcServerOptions::offered).
 //
 // Thread-safety: all methods from any thread. Services and credentials must outlive the server.
 class GrpcServer {
@@ -134,8 +137,8 @@ class GrpcServer {
   // Adds services (and builder options) to the server.
   using Register = std::function<void(grpc::ServerBuilder&)>;
 
-  // Listens. kRendezvous names the address, the system's reason (port in use,
-  // no such address) and the remedy; kUsage when the credentials forbid it.
+  // Starts to listen and serve. kRendezvous names the address, the system's reason (port in use, no
+  // such address) and the remedy; kUsage if the credentials forbid the address.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options,
                                                            const GrpcCredentials& credentials,
                                                            std::span<const Register> services);
@@ -144,17 +147,17 @@ class GrpcServer {
   GrpcServer(const GrpcServer&) = delete;
   GrpcServer& operator=(const GrpcServer&) = delete;
 
-  // The bound host with the port that was chosen.
+  // The bound host, with the port that was chosen.
   const HostAddress& address() const { return address_; }
 
   void SetReady(bool ready);
   void Offer(const std::vector<std::string>& services);
 
-  // A connection to this server without sockets and credentials: how rank 0
-  // reaches its own coordinator.
+  // Returns a connection to this server without sockets and credentials, by which rank 0 reaches
+  // its own coordinator.
   std::shared_ptr<grpc::Channel> InProcessChannel();
 
-  // Takes no new calls, cancels those still running at `deadline`; idempotent.
+  // Takes no new calls, and cancels those that still run at `deadline`. Idempotent.
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:

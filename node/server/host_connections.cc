@@ -7,7 +7,7 @@
 namespace grapevine {
 namespace {
 
-// 0: there is no such socket.
+// Returns the cookie of a socket; 0 if `descriptor` is not a socket.
 uint64_t CookieOf(int descriptor) {
   uint64_t cookie = 0;
   socklen_t size = sizeof cookie;
@@ -22,7 +22,8 @@ bool HostConnections::IsOpen(const Connection& connection) {
 
 bool HostConnections::Admit(int connection, const sockaddr_storage& from) {
   std::vector<Connection>& open = of_[HostKey(from)];
-  // Looked at rarely, lest each caller cost a look at all of its host.
+  // Closed connections are removed rarely, so that not every caller costs a pass over all
+  // connections of its host.
   if (open.size() >= share_ || open.size() == open.capacity()) {
     std::erase_if(open, [](const Connection& known) { return !IsOpen(known); });
     std::erase_if(

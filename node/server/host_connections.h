@@ -1,7 +1,7 @@
-// The connections that each host has to a node's server: none may have more than its share, so that
-// no single stranger takes all of them.
+// HostConnections counts the connections that each host has to a node's server. No host may have
+// more than its share, so that no single stranger takes all of them.
 //
-// A connection counts until its descriptor is closed, by whoever owns that. Thread-compatible.
+// A connection counts until the owner of its descriptor closes it. Thread-compatible.
 #ifndef GRAPEVINE_NODE_SERVER_HOST_CONNECTIONS_H_
 #define GRAPEVINE_NODE_SERVER_HOST_CONNECTIONS_H_
 
@@ -17,14 +17,14 @@ namespace grapevine {
 
 class HostConnections {
  public:
-  // `share`: of one host.
+  // `share` is the largest number of connections of one host.
   explicit HostConnections(size_t share) : share_(share) {}
 
-  // Whether its host has a share left for this connection, which counts from now on if so.
+  // Returns whether the host at `from` may have this connection, which counts from then on if so.
   bool Admit(int connection, const sockaddr_storage& from);
 
  private:
-  // A socket has a cookie of its own, its descriptor's number may be another's later.
+  // The cookie identifies the socket: another socket may have the same descriptor later.
   struct Connection {
     int descriptor;
     uint64_t cookie;

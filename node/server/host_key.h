@@ -1,5 +1,6 @@
-// By what the hosts of callers are told apart where each may have a share of something: an IPv4
-// address, or the 64 bits of an IPv6 one that name its network, since who has one of those has all.
+// HostKey tells the hosts of callers apart where each host has a limited share of something. The
+// key is an IPv4 address, or the 64 bits of an IPv6 address that name its network, since a host
+// that has one address of the network has all of them.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_NODE_SERVER_HOST_KEY_H_
@@ -12,10 +13,10 @@
 
 namespace grapevine {
 
-// Of an address as text; empty for what is none.
+// Returns the key of an address as text; empty if `address` is not an IP address.
 std::string HostKey(std::string_view address);
 
-// Of a socket's address; empty for one of no network.
+// Returns the key of a socket's address; empty if its family is neither IPv4 nor IPv6.
 std::string HostKey(const sockaddr_storage& address);
 
 }  // namespace grapevine

@@ -41,11 +41,11 @@ int PortOf(const UniqueDescriptor& socket) {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
 }
 
-// An invalid descriptor, with errno, when the address is not available.
+// Returns a listening socket; an invalid descriptor, with errno, if the address is not available.
 UniqueDescriptor Listen(const addrinfo& at, int port, std::chrono::milliseconds timeout) {
   UniqueDescriptor listener(socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener.get() < 0) return listener;
-  // A port in TIME_WAIT is not taken.
+  // A port in TIME_WAIT may be bound.
   Set(listener, SOL_SOCKET, SO_REUSEADDR, 1);
   // The following options are inherited by the connections.
   Set(listener, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -76,7 +76,7 @@ absl::StatusOr<ListeningSockets> ListenOn(const HostAddress& address,
   const Addresses addresses(found, freeaddrinfo);
   ListeningSockets sockets{.descriptors = {}, .port = address.port};
   int reason = 0;
-  // The IPv6 wildcard takes IPv4 too; where it is available the other is not needed.
+  // The IPv6 wildcard takes IPv4 too: where it is available, the IPv4 wildcard is not needed.
   for (const bool wanted_v6 : {true, false}) {
     for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {
       if ((at->ai_family == AF_INET6) != wanted_v6) continue;

@@ -1,4 +1,4 @@
-// The sockets on which a node listens, for gRPC or for those who watch it.
+// The sockets on which a node listens, for gRPC or for monitoring.
 //
 // Stateless.
 #ifndef GRAPEVINE_NODE_SERVER_LISTENING_SOCKETS_H_
@@ -14,15 +14,15 @@
 
 namespace grapevine {
 
-// One for each address of a host, all with the same port.
+// One listening socket for each address of a host, all with the same port.
 struct ListeningSockets {
   std::vector<UniqueDescriptor> descriptors;  // at least one; non-blocking
   int port = 0;
 };
 
-// Port 0: the system chooses. 0.0.0.0 and :: mean every address of this machine. A connection that
-// leaves bytes unacknowledged for `timeout` is dropped. kRendezvous names the address, the system's
-// reason and `remedy`.
+// Listens on `address`. Port 0: the system chooses. 0.0.0.0 and :: mean every address of this
+// machine. A connection that leaves bytes unacknowledged for `timeout` is dropped. kRendezvous
+// names the address, the system's reason and `remedy`.
 absl::StatusOr<ListeningSockets> ListenOn(const HostAddress& address,
                                           std::chrono::milliseconds timeout,
                                           std::string_view remedy);

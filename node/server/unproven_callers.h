@@ -1,13 +1,13 @@
-// Places for callers that have yet to prove who they are: a bounded number, which no flood of
-// strangers can keep from those that prove themselves.
+// UnprovenCallers gives places to callers that have yet to prove who they are. The number of places
+// is bounded, yet no flood of strangers can keep out the callers that prove themselves.
 //
-// Where all places are taken, a newcomer has that of the oldest caller of the host that holds most
-// of them: a host that calls again and again displaces its own, and one that holds a single place
-// keeps it for as long as another holds two. A host is an IPv4 address, or the 64 bits of an IPv6
-// one that name its network. The hosts of ranks that have proven themselves, or that are in the
-// roster, have places of their own, as has this process.
+// If all places are taken, a newcomer takes the place of the oldest caller of the host that holds
+// the most places: a host that calls again and again displaces its own callers, and a host that
+// holds a single place keeps it for as long as another holds two. A host is an IPv4 address, or the
+// 64 bits of an IPv6 address that name its network. The hosts of ranks that have proven themselves,
+// or that are in the roster, have places of their own, as has this process.
 //
-// Each call takes time logarithmic in the number of places, however many have come before.
+// Each call takes time logarithmic in the number of places, however many callers have come before.
 // Thread-compatible.
 #ifndef GRAPEVINE_NODE_SERVER_UNPROVEN_CALLERS_H_
 #define GRAPEVINE_NODE_SERVER_UNPROVEN_CALLERS_H_
@@ -27,41 +27,46 @@ namespace grapevine {
 
 class UnprovenCallers {
  public:
-  using Caller = int64_t;  // from 0, in the order in which they have come
+  using Caller = int64_t;  // numbered from 0, in the order of arrival
 
-  // `reserved`: the places of known hosts.
+  // `places` is the number of places for strangers, `reserved` the number for known hosts.
   UnprovenCallers(size_t places, size_t reserved) : open_(places), known_(reserved) {}
 
   struct Entered {
     Caller caller;
-    // Whose place it has taken, whom this forgets: itself only where there are no places at all.
+    // The caller whose place the newcomer has taken, and which has left with that; the newcomer
+    // itself only if there are no places at all.
     std::optional<Caller> displaced;
   };
-  // Somebody calls from `host` (HostOfConnection; empty: from this process).
+  // Gives a place to a new caller from `host` (HostOfConnection; empty: from this process).
   Entered Enter(std::string_view host);
-  // It has proven itself, or is gone. Idempotent.
+  // Frees the place of a caller that has proven itself, or is gone. Idempotent.
   void Leave(Caller caller);
 
-  // Rank `rank` calls from that host, and no longer from another. A name is nobody's address.
+  // Makes `host`, from which `rank` calls, a known host, in place of the one known for `rank`
+  // before. Does nothing if `host` is not an IP address.
   void Know(Rank rank, std::string_view host);
-  // The roster has it at that address (HOST:PORT), and it may have called from elsewhere.
+  // Makes the host of `address` (HOST:PORT), at which the roster has `rank`, a known host, unless
+  // one is known for `rank` already, which may have called from elsewhere.
   void Expect(Rank rank, std::string_view address);
 
   size_t size() const { return callers_.size(); }
 
  private:
-  // Places that hosts share.
+  // A set of places that hosts share.
   class Places {
    public:
     explicit Places(size_t most) : most_(most) {}
     void Add(const std::string& host, Caller caller);
     void Remove(const std::string& host, Caller caller);
     bool overfull() const { return taken_ > most_; }
-    // The oldest of the host that holds most; of several such hosts, the oldest of all.
+    // Returns the oldest caller of the host that holds the most places; if several hosts do, the
+    // oldest caller of those hosts.
     Caller Last() const;
 
    private:
-    using Share = std::pair<size_t, Caller>;  // how many, and the oldest: its complement
+    // The number of a host's places, and the complement of its oldest caller.
+    using Share = std::pair<size_t, Caller>;
     static Share Of(const std::set<Caller>& callers) { return {callers.size(), ~*callers.begin()}; }
 
     size_t most_;
@@ -79,7 +84,7 @@ class UnprovenCallers {
   Places known_;
   std::map<Caller, Place> callers_;
   std::map<Rank, std::string> host_of_;
-  std::map<std::string, int> known_hosts_;  // of how many ranks each is the host
+  std::map<std::string, int> known_hosts_;  // the number of ranks at each host
   Caller next_ = 0;
 };
 

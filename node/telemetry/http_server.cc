@@ -32,7 +32,7 @@ using asio::ip::tcp;
 using Request = http::request<http::empty_body>;
 using Response = http::response<http::string_body>;
 
-// From an attempt to accept a connection that failed to the next.
+// The time from a failed attempt to accept a connection to the next attempt.
 constexpr std::chrono::milliseconds kPause{100};
 
 std::string_view PathOf(const Request& request) {
@@ -40,7 +40,7 @@ std::string_view PathOf(const Request& request) {
   return target.substr(0, target.find('?'));
 }
 
-// Host's value where it is none of `hosts`. Every browser sends one.
+// Returns the value of the request's Host field if it is none of `hosts`. Every browser sends one.
 std::optional<std::string_view> StrangeHost(const Request& request, const OwnHosts& hosts) {
   const auto field = request.find(http::field::host);
   if (field == request.end()) return std::nullopt;
@@ -114,7 +114,7 @@ class HttpServer::Impl {
         hosts_(std::move(hosts)),
         answer_(std::move(answer)) {
     for (const UniqueDescriptor& socket : sockets_.descriptors) {
-      // What protocol it is matters to whoever opens or binds it.
+      // The protocol matters only for opening and binding, which are done.
       acceptors_.emplace_back(io_, tcp::v4(), socket.get());
     }
     for (tcp::acceptor& acceptor : acceptors_) AcceptFrom(acceptor);
@@ -136,8 +136,8 @@ class HttpServer::Impl {
       error ? AcceptLater(acceptor) : AcceptFrom(acceptor);
     });
   }
-  // There may be no descriptor: the pending connection stays pending, and without a pause this
-  // would be a busy loop.
+  // Accepts again after a pause. If the process has no descriptor left, the pending connection
+  // stays pending, and without a pause this would be a busy loop.
   void AcceptLater(tcp::acceptor& acceptor) {
     auto timer = std::make_shared<asio::steady_timer>(io_, kPause);
     timer->async_wait([this, &acceptor, timer](beast::error_code) { AcceptFrom(acceptor); });

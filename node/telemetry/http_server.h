@@ -1,8 +1,8 @@
-// A server that answers HTTP GET at a few paths to whoever asks for it by one of its own names. It
-// is cheap: one thread, a bounded number of connections, one request on each, a deadline for it.
+// HttpServer answers HTTP GET at a few paths, to clients that ask for it by one of its own names.
+// It is cheap: one thread, a bounded number of connections, one request on each, a deadline for it.
 //
-// Not prometheus-cpp's own server, which answers at no other path, nor one with a thread for each
-// connection: a few that say nothing would keep the others out.
+// prometheus-cpp's own server answers at no other path. A server with a thread for each connection
+// would not do either: a few clients that send nothing would keep the others out.
 #ifndef GRAPEVINE_NODE_TELEMETRY_HTTP_SERVER_H_
 #define GRAPEVINE_NODE_TELEMETRY_HTTP_SERVER_H_
 
@@ -25,22 +25,22 @@ struct HttpAnswer {
 };
 
 struct HttpServerOptions {
-  // What strangers can make it hold: connections, beyond which the oldest is ended; and of each the
-  // bytes of a request, which has no body.
+  // The limits on what strangers can make the server hold: the number of connections, beyond which
+  // the oldest is ended, and the bytes of each connection's request, which has no body.
   size_t connections = 32;
   size_t request_bytes = 8192;
-  // From the beginning of a connection to the end of its answer.
+  // The time from the beginning of a connection to the end of its answer.
   std::chrono::milliseconds patience{5000};
 };
 
 // Serves until it is destroyed. Thread-compatible.
 class HttpServer {
  public:
-  // For a path without its query; on the server's thread, one call at a time. Must not wait for
-  // long.
+  // Returns the answer for a path without its query. Called on the server's thread, one call at a
+  // time; must not wait for long.
   using Answer = std::function<HttpAnswer(std::string_view path)>;
 
-  // 421 to who asks by a name that is none of `hosts`.
+  // Starts to serve. A client that asks by a name that is none of `hosts` gets 421.
   HttpServer(ListeningSockets sockets, HttpServerOptions options, OwnHosts hosts, Answer answer);
   ~HttpServer();
 

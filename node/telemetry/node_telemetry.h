@@ -1,5 +1,6 @@
-// What a node shows of itself, and of its run where it has rank 0's role, to whoever watches from
-// outside. All of it is measured anyway, for the files of the run: this keeps the last of it.
+// NodeTelemetry keeps what a node shows to monitoring: of itself, and of its run where the node has
+// rank 0's role. All of it is measured anyway, for the files of the run; NodeTelemetry keeps the
+// last values.
 #ifndef GRAPEVINE_NODE_TELEMETRY_NODE_TELEMETRY_H_
 #define GRAPEVINE_NODE_TELEMETRY_NODE_TELEMETRY_H_
 
@@ -18,18 +19,18 @@
 
 namespace grapevine {
 
-// What does not change while the node runs.
+// The properties of a node that do not change while it runs.
 struct NodeDescription {
   Rank rank = 0;
-  Rank nodes = 1;                          // that the run was begun with
-  std::optional<Round> rounds;             // that the run is to have, where that is known
+  Rank nodes = 1;                          // the number of nodes with which the run was begun
+  std::optional<Round> rounds;             // the rounds that the run is to have, if known
   std::string topology, algorithm, model;  // canonical specs
-  std::string version, revision;           // of the program
+  std::string version, revision;           // the program's
 };
 
-// How long rounds took, counted by length.
+// A histogram of how long rounds took.
 struct RoundDurations {
-  // Seconds, each interval's upper end; what is longer than the last has a count of its own.
+  // The upper end of each interval, in seconds; longer rounds have a count of their own, the last.
   static constexpr std::array<double, 16> kBounds = {
       0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100};
   std::array<int64_t, kBounds.size() + 1> counts = {};
@@ -40,59 +41,65 @@ struct RoundDurations {
 
 // The last complete checkpoint.
 struct CheckpointFigures {
-  Round round = 0;   // that it follows; the first of this process while there is none
-  double age_s = 0;  // since it was complete, or since this process has been in the run
+  // The round that the checkpoint follows; before the first checkpoint, the round at which this
+  // process came into the run.
+  Round round = 0;
+  // The time since the checkpoint was complete; before the first, since this process has been in
+  // the run.
+  double age_s = 0;
 };
 
-// The run, as who has rank 0's role sees it.
+// The run, as the node with rank 0's role sees it.
 struct RunFigures {
   RunMetrics latest;  // the last value of each measurement
-  Rank living = 0;    // nodes that are not lost
+  Rank living = 0;    // the number of nodes that are not lost
 };
 
-// As of one moment. Totals count from the beginning of this process: what a run that goes on has
-// behind it is not among them.
+// A node's figures at one moment. Totals count from the beginning of this process: they do not
+// include what earlier processes of a run that goes on have done.
 struct NodeFigures {
-  bool ready = false;  // in the run: all have found each other
-  Round round = 0;     // completed; steps of its own where nodes share a budget of gradients
+  bool ready = false;  // whether the node is in the run: all nodes have found each other
+  Round round = 0;     // rounds completed; own steps where nodes share a budget of gradients
   RoundDurations durations;
-  int64_t bytes_sent = 0, bytes_received = 0;       // payload of the algorithm's messages
-  std::map<Rank, std::chrono::nanoseconds> waited;  // by peer, in rounds in which it came last
+  int64_t bytes_sent = 0, bytes_received = 0;  // payload of the algorithm's messages
+  // The time waited for each peer, in the rounds in which its message came last.
+  std::map<Rank, std::chrono::nanoseconds> waited;
 
-  // As of the node's last line in its metrics.jsonl.
+  // The node's last line in its metrics.jsonl, and totals up to that line.
   std::optional<NodeMetrics> line;
   int64_t samples = 0;
   double gradient_s = 0, mix_s = 0, wait_s = 0;
 
-  std::optional<CheckpointFigures> checkpoint;  // where the run keeps some
-  std::map<Rank, bool> connected;               // by neighbour that it sends to
-  std::vector<Rank> awaited;                    // for whom it waits
+  std::optional<CheckpointFigures> checkpoint;  // set if the run keeps checkpoints
+  std::map<Rank, bool> connected;               // by neighbour that the node sends to
+  std::vector<Rank> awaited;                    // the ranks for which the node waits
   std::optional<RunFigures> run;
 };
 
-// Keeps those that only the node's threads know when they happen: a lock that nobody holds for
-// long, a few additions, once or twice a round.
+// Keeps the figures that only the node's threads know, as they arise. Each call takes a lock that
+// is never held for long and makes a few additions, once or twice a round.
 //
 // Thread-safe.
 class NodeTelemetry {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // The node is in the run from now on, which has so many rounds behind it.
+  // The node comes into the run, of which `round` rounds are completed.
   void Begin(Round round, bool keeps_checkpoints, Clock::time_point now);
-  // Before the first round: processes before this one have sent and received so much.
+  // Sets the bytes that earlier processes of this rank sent and received. To be called before the
+  // first round.
   void CountFrom(int64_t bytes_sent, int64_t bytes_received);
   void OnRound(Round completed, std::chrono::nanoseconds time);
-  // So much of a round was spent waiting, until this peer's message came.
+  // The node has waited for `time` in a round, until the message of `peer` came.
   void OnWait(Rank peer, std::chrono::nanoseconds time);
-  // Since the run began, as in CutReport and in the node's lines.
+  // Takes the bytes sent and received since the run began, as in CutReport and in the node's lines.
   void OnTraffic(int64_t bytes_sent, int64_t bytes_received);
-  // What the node has measured since its last line, over so many samples.
+  // Takes what the node has measured since its last line, over `samples` samples.
   void OnLine(const NodeMetrics& line, int64_t samples);
-  // A checkpoint after this round is complete.
+  // The checkpoint after this round is complete.
   void OnCheckpoint(Round round, Clock::time_point now);
 
-  // Without what others know: neighbours and the run.
+  // Returns the figures, without those that are kept elsewhere: of neighbours and of the run.
   NodeFigures Read(Clock::time_point now) const;
 
  private:

@@ -1,10 +1,10 @@
-// The names by which a server of HTTP may be asked.
+// OwnHosts are the names by which an HTTP server may be asked.
 //
-// A browser says in Host which name led it here. A page of a stranger's name that is made to lead
-// to this machine (DNS rebinding) would be allowed to read the answer; so only who knows the server
-// by a name of its own has one: loopback's, the address at which it listens, the one that the node
-// advertises. Where it listens everywhere, also the machine's names, and every IP address, as no
-// page can take one for its name.
+// A browser says in the Host field which name led it to the server. A page whose name is made to
+// lead to this machine (DNS rebinding) would be allowed to read the answer; so the server answers
+// only clients that ask by one of its own names: loopback's, the address at which it listens, the
+// one that the node advertises. A server that listens everywhere also answers to the machine's
+// names, and to every IP address, as no page can take one for its name.
 //
 // A value; safe from any thread.
 #ifndef GRAPEVINE_NODE_TELEMETRY_OWN_HOSTS_H_
@@ -16,13 +16,14 @@
 namespace grapevine {
 
 struct OwnHosts {
-  std::string listens;     // the name or address at which it listens
-  std::string advertised;  // at which others reach this node; may be empty
-  std::string flag;        // that says where it listens: "--dashboard"
+  std::string listens;     // the name or address at which the server listens
+  std::string advertised;  // the host at which others reach this node; may be empty
+  std::string flag;        // the flag that says where the server listens: "--dashboard"
 
-  // `field` is Host's: "name", "name:port", "[v6]:port".
+  // Returns whether `field`, the value of Host, is one of the names. `field` is "name", "name:port"
+  // or "[v6]:port".
   bool Have(std::string_view field) const;
-  // What to tell who asks by another name.
+  // Returns what to tell a client that asks by another name.
   std::string Refusal(std::string_view field) const;
 };
 

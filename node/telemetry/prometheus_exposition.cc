@@ -28,7 +28,7 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
-// Families of samples, each with the labels that all of its source have.
+// Families of samples, all of which have the labels of their source.
 class Families {
  public:
   explicit Families(Labels labels) : labels_(std::move(labels)) {}
@@ -45,13 +45,13 @@ class Families {
     return Sample(name, help, MetricType::Histogram).histogram;
   }
 
-  // To those of `all`.
+  // Moves the families to the end of `all`.
   void MoveTo(std::vector<MetricFamily>* all) {
     for (MetricFamily& family : families_) all->push_back(std::move(family));
   }
 
  private:
-  // One more of the last family, if that has the name.
+  // Adds a sample to the last family, or to a new one if the last has another name.
   ClientMetric& Sample(std::string_view name, std::string_view help, MetricType type,
                        Labels more = {}) {
     std::string full = absl::StrCat("grapevine_", std::string(name));
@@ -70,7 +70,7 @@ class Families {
 
 Labels Peer(Rank peer) { return {{"peer", absl::StrCat(peer)}}; }
 
-// The rest, up to infinity, follows from the count.
+// Fills a histogram of durations. Its last bucket, up to infinity, follows from the count.
 void Fill(const RoundDurations& durations, ClientMetric::Histogram* histogram) {
   uint64_t count = 0;
   for (size_t i = 0; i < durations.kBounds.size(); ++i) {
@@ -81,10 +81,12 @@ void Fill(const RoundDurations& durations, ClientMetric::Histogram* histogram) {
   histogram->sample_sum = std::chrono::duration<double>(durations.sum).count();
 }
 
-// Always as many, up to 32767: series do not come and go.
+// The number of buckets for staleness, up to 32767. It is constant, so that series do not come and
+// go.
 constexpr size_t kStalenessBuckets = 16;
 
-// Of which element b > 0 counts 2^(b-1) to 2^b - 1.
+// Fills a histogram of staleness; element b > 0 of `staleness` counts the values from 2^(b-1) to
+// 2^b - 1.
 void Fill(const std::vector<int64_t>& staleness, double mean, ClientMetric::Histogram* histogram) {
   uint64_t count = 0;
   for (size_t i = 0; i < std::max(staleness.size(), kStalenessBuckets); ++i) {

@@ -1,6 +1,7 @@
-// A node's figures as Prometheus reads them: docs/metrics.md has the table of names.
+// Exposition writes a node's figures as Prometheus reads them; docs/metrics.md has the table of
+// names.
 //
-// Only this uses prometheus-cpp. Pure.
+// Nothing else uses prometheus-cpp. A pure function.
 #ifndef GRAPEVINE_NODE_TELEMETRY_PROMETHEUS_EXPOSITION_H_
 #define GRAPEVINE_NODE_TELEMETRY_PROMETHEUS_EXPOSITION_H_
 
@@ -12,8 +13,8 @@ namespace grapevine {
 
 inline constexpr char kExpositionType[] = "text/plain; version=0.0.4; charset=utf-8";
 
-// In the text format. Labels are bounded: the node's rank, its neighbours', the run's settings.
-// What was not measured has no sample.
+// Returns the figures in Prometheus' text format. Labels are bounded: the node's rank, its
+// neighbours' ranks, the run's settings. A value that was not measured has no sample.
 std::string Exposition(const NodeDescription& node, const NodeFigures& figures);
 
 }  // namespace grapevine

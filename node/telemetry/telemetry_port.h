@@ -1,8 +1,8 @@
-// A node's port for whoever watches it (--metrics-port): /metrics, for Prometheus; /healthz,
-// whether it lives; /readyz, whether it is in the run. As the gRPC health services "" and
-// "grapevine" say.
+// A node's port for monitoring (--metrics-port). It serves /metrics, for Prometheus; /healthz,
+// whether the node lives; and /readyz, whether the node is in the run. The gRPC health services ""
+// and "grapevine" say the same as the last two.
 //
-// It asks nobody who they are, and tells no more than these: docs/security.md.
+// The port does not authenticate its clients, and serves nothing but these paths: docs/security.md.
 #ifndef GRAPEVINE_NODE_TELEMETRY_TELEMETRY_PORT_H_
 #define GRAPEVINE_NODE_TELEMETRY_TELEMETRY_PORT_H_
 
@@ -19,19 +19,19 @@
 
 namespace grapevine {
 
-// What is there at a path; 404 at all but these three.
+// Returns the answer at a path; 404 at all paths but /metrics, /healthz and /readyz.
 HttpAnswer TelemetryAt(std::string_view path, const NodeDescription& node,
                        const NodeFigures& figures);
 
-// Serves these at `address`, until it is destroyed; `advertised` is the host at which others reach
-// this node, if it says so (OwnHosts). `figures` is called on a thread of its own, for each
-// request. kRendezvous names the address, why it is not to be had, and the flag.
+// Serves TelemetryAt at `address`, until the server is destroyed. `advertised` is the host at which
+// others reach this node, if the node advertises one (OwnHosts). `figures` is called on a thread of
+// its own, for each request. kRendezvous names the address, why it cannot be had, and the flag.
 absl::StatusOr<std::unique_ptr<HttpServer>> OpenTelemetryPort(const HostAddress& address,
                                                               const std::string& advertised,
                                                               NodeDescription node,
                                                               std::function<NodeFigures()> figures);
 
-// Whether it could be opened now; errors as OpenTelemetryPort's.
+// Returns OK if the port could be opened now, else the error that OpenTelemetryPort returns.
 absl::Status CheckTelemetryPort(const HostAddress& address);
 
 }  // namespace grapevine
