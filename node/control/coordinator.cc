@@ -47,7 +47,6 @@ std::string LeftOutBy(const View& view, Rank rank) {
 
 Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
     : options_(std::move(options)),
-      round_limit_(options_.round_limit),
       refusals_told_(kRefusalsTold, kMissingNoticeInterval),
       vitals_({.peer_timeout = options_.peer_timeout,
                .least_silence = LeastSilence(options_),
@@ -59,6 +58,11 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
       next_missing_notice_(now + kMissingNoticeInterval),
       now_(now),
       members_(&output_),
+      end_({.limit = options_.round_limit,
+            .budget = options_.budget,
+            .open_ended = options_.open_ended,
+            .settles_last = options_.settles_last},
+           &members_),
       suspicions_({.disputes = {.members = options_.own.world_size(),
                                 .peer_timeout = options_.peer_timeout,
                                 .resilient = options_.resilient,
@@ -66,7 +70,6 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
                                 .workers = options_.workers},
                    .rendezvous_timeout = options_.rendezvous_timeout},
                   members_, vitals_) {
-  if (options_.budget) desk_.emplace(*options_.budget);
   if (!options_.succession) return;
   succession_.emplace(*options_.succession, self(), options_.run_id);
   AwaitThoseWhoAreLeft();
@@ -121,7 +124,7 @@ void Coordinator::Handle(Rank rank, const control::Report& report) {
     case control::Report::kHeartbeat:
       return OnHeartbeat(rank, report.heartbeat());
     case control::Report::kMetrics:
-      if (!desk_) vitals_.OnRound(rank, report.metrics().round(), now_);
+      if (!end_.shares_budget()) vitals_.OnRound(rank, report.metrics().round(), now_);
       output_.metrics.emplace_back(rank, report.metrics());
       return;
     case control::Report::kFailure:
@@ -263,76 +266,48 @@ void Coordinator::JudgeTenure() {
 
 void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   // Whoever had the role before may have settled it.
-  if (options_.succession && limit_final_) return;
-  if (limit < round_limit_ || (limit == round_limit_ && !final)) return;
-  round_limit_ = limit;
-  limit_final_ = final;
-  if (phase_ != Phase::kRunning) return;
-  if (desk_) desk_->Extend(limit, final);
+  if (options_.succession && end_.final()) return;
+  if (!end_.Extend(limit, final) || phase_ != Phase::kRunning) return;
   if (agreement_) {
-    agreement_->Extend(StepLimit());
+    agreement_->Extend(end_.StepLimit());
     TellDecrees();  // there are rounds again for those who are waited for
   }
-  if (desk_) return SendLimits();
-  TellLimit(growth);
-}
-
-void Coordinator::TellLimit(int64_t growth) {
-  control::Directive directive;
-  directive.mutable_round_limit()->set_limit(round_limit_);
-  directive.mutable_round_limit()->set_final(limit_final_);
-  directive.mutable_round_limit()->set_growth(growth);
-  if (growth > 0) settled_.push_back(directive.round_limit());
-  members_.TellAll(directive);
+  end_.Tell(growth);
 }
 
 void Coordinator::OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat) {
   vitals_.OnHeartbeat(rank, heartbeat, now_);
-  if (!closing_) return;
-  closing_->OnProgress(rank, heartbeat.round(), heartbeat.waiting_for_size() > 0);
+  end_.OnProgress(rank, heartbeat);
   TellClosing();
 }
 
 void Coordinator::OnSpent(Rank rank, const control::Spent& spent) {
   if (phase_ != Phase::kRunning) return;
-  const absl::Status taken =
-      closing_
-          ? closing_->OnSpent(rank, spent.gradients(), spent.all())
-          : absl::InvalidArgumentError(absl::StrCat("ends after ", spent.gradients(),
-                                                    " gradients, which the run does not wait for"));
+  const absl::Status taken = end_.OnSpent(rank, spent);
   if (taken.ok()) return TellClosing();
   Abort(rank, Failure::kPeerLost,
         absl::StrCat(members_.NameOf(rank), " ", std::string(taken.message()),
                      "; run the same grapevine on every host"));
 }
 
-void Coordinator::BeginClosing(Round coasts) {
-  if (!options_.open_ended) return;
+std::set<Rank> Coordinator::Workers() const {
   std::set<Rank> workers;
   for (const auto& [rank, member] : members_) {
     if (!IsServer(rank)) workers.insert(rank);
   }
-  closing_.emplace(std::move(workers), options_.round_limit, coasts);
-  if (round_limit_ < options_.round_limit) closing_->SetClosed(round_limit_);
+  return workers;
 }
 
 // The limit first: who coasts up to it begins no round there.
 void Coordinator::TellClosing() {
-  if (!closing_ || phase_ != Phase::kRunning) return;
-  if (const std::optional<Round> rounds = closing_->TakeRounds()) {
-    round_limit_ = *rounds;
-    limit_final_ = !options_.settles_last;
-    if (agreement_) agreement_->Close(round_limit_);
-    if (calls_) calls_->Close(round_limit_);
-    TellLimit(/*growth=*/0);
+  if (phase_ != Phase::kRunning) return;
+  if (end_.Close()) {
+    if (agreement_) agreement_->Close(end_.limit());
+    if (calls_) calls_->Close(end_.limit());
+    end_.TellLimit(/*growth=*/0);
     if (agreement_) TellDecrees();
   }
-  const std::optional<Round> coast = closing_->TakeCoast();
-  if (!coast) return;
-  control::Directive directive;
-  directive.mutable_coast()->set_below(*coast);
-  directive.mutable_coast()->set_all(closing_->ends_all());
-  members_.TellAll(directive);
+  end_.TellCoast();
 }
 
 void Coordinator::OnCheckpoint(Round round) {
@@ -353,7 +328,8 @@ void Coordinator::OnStop(Rank rank, const control::Failure& why) {
   stop_ = {.rank = rank,
            .failure = FailureFromNumber(why.failure()),
            .message = InTheNameOf(rank, Printable(why.message(), kMaxWords))};
-  if (calls_ ? calls_->over() : desk_->passed() >= round_limit_) return TellOfLastRounds();
+  const bool over = calls_ ? calls_->over() : end_.desk().passed() >= end_.limit();
+  if (over) return TellOfLastRounds();
   output_.notices.push_back(
       absl::StrCat("the run ends with its next checkpoint; ", stop_->message));
   if (renewals_) {
@@ -368,10 +344,10 @@ void Coordinator::OnStop(Rank rank, const control::Failure& why) {
 void Coordinator::Renew() {
   if (phase_ != Phase::kRunning || !renewals_ || !agreement_->agreed()) return;
   renewals_->OnTime(now_);
-  renewals_->OnPassed(desk_->passed());
+  renewals_->OnPassed(end_.desk().passed());
   const std::optional<Round> due = renewals_->due();
   // There is no going on from the end.
-  if (!due || desk_->passed() >= round_limit_ || !desk_->Measured(*due)) return;
+  if (!due || end_.desk().passed() >= end_.limit() || !end_.desk().Measured(*due)) return;
   renewals_->Name();
   output_.called = *due;
   if (stop_ && !stop_->with) stop_->with = *due;
@@ -392,7 +368,7 @@ void Coordinator::TellCalls() {
   if (!directive->checkpoint_at().has_round()) return stop_ ? TellOfLastRounds() : void();
   output_.called = directive->checkpoint_at().round();
   if (stop_ && !stop_->with) stop_->with = output_.called;
-  if (closing_) closing_->Need(*output_.called);
+  end_.Need(*output_.called);
   TellClosing();
 }
 
@@ -503,15 +479,13 @@ void Coordinator::TakeOver() {
     return Resign(Failure::kPeerLost, LeftOutBy(found.view(), self()));
   }
   phase_ = Phase::kRunning;
-  round_limit_ = found.limit().limit();
-  limit_final_ = found.limit().final();
+  end_.TakeOver(found.limit());
   ballot_ = found.ballot();
-  agreement_.emplace(found.view(), round_limit_, Awaited(), ballot_);
+  agreement_.emplace(found.view(), end_.limit(), Awaited(), ballot_);
   lately_.OnView(found.view().size(), now_.time_since_epoch());
   started_ = now_ - options_.elapsed;
   addresses_ = found.addresses();
   if (found.view().epoch > 0) views_.push_back(found.told());
-  if (found.limit().growth() > 0) settled_.push_back(found.limit());
   control::Directive limit;
   *limit.mutable_round_limit() = found.limit();
   control::Directive view;
@@ -533,7 +507,7 @@ void Coordinator::TakeOver() {
                         FlagWithTime("--peer-timeout", options_.peer_timeout), " and a moment)"));
     }
   }
-  BeginClosing(found.coasts());  // of those who are left
+  end_.BeginClosing(Workers(), found.coasts());
   const std::string taken =
       absl::StrCat(Self(), " has the role of rank ", options_.succession->lost, " now; ");
   if (Short() && !options_.waits) {
@@ -605,7 +579,7 @@ void Coordinator::Erase(Rank rank) {
   vitals_.End(rank);
 }
 
-bool Coordinator::IsDone(Rank rank) const { return members_.At(rank).done_below == round_limit_; }
+bool Coordinator::IsDone(Rank rank) const { return members_.At(rank).done_below == end_.limit(); }
 
 void Coordinator::RegisterAgain(SessionId session, const control::Registration& registration) {
   const Rank rank = *members_.RankOf(session);
@@ -659,12 +633,17 @@ void Coordinator::CountRefusals() {
   output_.notices.push_back(absl::StrCat(Self(), " refused ", untold, " more registrations"));
 }
 
+std::vector<control::RoundLimit> Coordinator::Settled() const {
+  if (!options_.resumed) return {};
+  return {options_.resumed->settled().begin(), options_.resumed->settled().end()};
+}
+
 void Coordinator::StartRun() {
   phase_ = Phase::kRunning;
   control::Directive directive;
   control::Roster* roster = directive.mutable_roster();
   roster->set_run_id(options_.run_id);
-  roster->set_round_limit(desk_ ? 0 : round_limit_);
+  roster->set_round_limit(end_.shares_budget() ? 0 : end_.limit());
   if (options_.resumed) *roster->mutable_resumed() = *options_.resumed;
   addresses_.resize(world_size());  // none: whoever is not there
   for (const auto& [rank, member] : members_) {
@@ -675,17 +654,13 @@ void Coordinator::StartRun() {
   started_ = now_ - options_.elapsed;
   suspicions_.Begin(now_);
   members_.TellAll(directive);
-  if (desk_) desk_->Extend(round_limit_, /*final=*/false);
-  BeginClosing(/*coasts=*/0);
+  end_.Start(Settled(), Workers());
   if (options_.resilient || options_.renewals) {
-    agreement_.emplace(FirstView(world_size()), StepLimit(), Awaited());
-  }
-  if (options_.resumed) {
-    settled_.assign(options_.resumed->settled().begin(), options_.resumed->settled().end());
+    agreement_.emplace(FirstView(world_size()), end_.StepLimit(), Awaited());
   }
   if (options_.checkpoints) calls_.emplace(*options_.checkpoints, now_);
   if (options_.renewals) renewals_.emplace(*options_.renewals, now_);
-  if (desk_) SendLimits();
+  end_.SendLimits();
   MissWhoHasNotCome();
 }
 
@@ -708,7 +683,7 @@ void Coordinator::MissWhoHasNotCome() {
     Miss(rank, absl::StrCat("the run has begun without it: rank ", rank, " did not come within ",
                             FlagWithTime("--rendezvous-timeout", options_.rendezvous_timeout),
                             "; with --join it may come in"));
-    if (desk_) desk_->Leave(rank);
+    end_.Leave(rank);
   }
   TellDecrees();
 }
@@ -742,12 +717,12 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
 // without its replicas.
 void Coordinator::OnDone(Rank rank, Round limit) {
   if (phase_ != Phase::kRunning) return;
-  if (const std::string why = NotDone(rank, limit); !why.empty()) {
+  if (const std::string why = end_.NotDone(rank, limit); !why.empty()) {
     return Abort(rank, Failure::kOther,
                  absl::StrCat("rank ", rank, " says that it is done with ", limit, why,
                               ": a defect; please report it with the run's folder"));
   }
-  members_.SetDone(rank, round_limit_);
+  members_.SetDone(rank, end_.limit());
   PromiseForThoseWhoAreDone();
   TellIfAllDone();
 }
@@ -762,7 +737,7 @@ void Coordinator::OnPromise(Rank rank, const control::Promise& promise) {
   if (phase_ != Phase::kRunning) return;
   absl::Status taken = absl::InvalidArgumentError("promises what it was not asked for");
   if (calls_) taken = calls_->OnPromise(rank, promise);
-  if (agreement_ && promise.round() < StepLimit()) {
+  if (agreement_ && promise.round() < end_.StepLimit()) {
     taken = agreement_->OnPromise(rank, promise.ballot(), promise.round());
   }
   if (taken.ok()) return calls_ ? TellCalls() : TellDecrees();
@@ -774,8 +749,8 @@ void Coordinator::OnPromise(Rank rank, const control::Promise& promise) {
 void Coordinator::PromiseForThoseWhoAreDone() {
   if (!agreement_ || agreement_->agreed()) return;
   for (const auto& [rank, member] : members_) {
-    if (member.done_below != round_limit_) continue;
-    const absl::Status taken = agreement_->OnPromise(rank, ballot_, StepLimit() - 1);
+    if (member.done_below != end_.limit()) continue;
+    const absl::Status taken = agreement_->OnPromise(rank, ballot_, end_.StepLimit() - 1);
     if (!taken.ok()) VLOG(1) << "rank " << rank << " " << taken;  // it had answered, with less
   }
   TellDecrees();
@@ -790,13 +765,7 @@ void Coordinator::TellDecrees() {
       TellView(std::get<View>(*decree));
     }
   }
-  if (!desk_) return;
-  desk_->Hold(!agreement_->agreed());
-  SendLimits();
-}
-
-bool Coordinator::MeasuresTheEnd(Round begun) const {
-  return desk_ ? desk_->passed() == round_limit_ : begun >= round_limit_;
+  end_.Hold(!agreement_->agreed());
 }
 
 void Coordinator::TellPrepare(const Prepare& prepare) {
@@ -817,7 +786,7 @@ void Coordinator::TellView(const View& agreed) {
   view.mutable_members()->Assign(agreed.members.begin(), agreed.members.end());
   view.set_lead(self());
   view.set_checkpoint(agreed.checkpoint);
-  if (!limit_final_ && MeasuresTheEnd(agreed.from)) view.set_again(round_limit_);
+  if (!end_.final() && end_.MeasuresTheEnd(agreed.from)) view.set_again(end_.limit());
   for (const Rank member : agreed.newcomers) {
     const control::Registration& registration = candidates_.at(member).registration;
     control::Newcomer& newcomer = *view.add_newcomers();
@@ -828,9 +797,9 @@ void Coordinator::TellView(const View& agreed) {
   }
   members_.TellAll(directive);
   TakeIn(agreed, view);
-  if (!desk_) views_.push_back(view);  // nobody comes in who is to hear of it
+  if (!end_.shares_budget()) views_.push_back(view);  // nobody comes in who is to hear of it
   TurnAway(agreement_->TakeDeclined());
-  if (closing_) closing_->NeedForView(agreed.from);
+  end_.NeedForView(agreed.from);
   TellClosing();
 }
 
@@ -840,11 +809,11 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
   control::Roster& roster = *directive.mutable_roster();
   roster.set_run_id(options_.run_id);
   roster.mutable_addresses()->Assign(addresses_.begin(), addresses_.end());
-  roster.set_round_limit(round_limit_);
+  roster.set_round_limit(end_.limit());
   control::Joined& joined = *roster.mutable_joined();
   *joined.mutable_view() = told;
   joined.mutable_before()->Assign(views_.begin(), views_.end());
-  joined.mutable_settled()->Assign(settled_.begin(), settled_.end());
+  joined.mutable_settled()->Assign(end_.settled().begin(), end_.settled().end());
   if (options_.resumed) {
     *joined.mutable_history() = options_.resumed->history();
     joined.set_lost_bytes_sent(options_.resumed->lost_bytes_sent());
@@ -856,7 +825,7 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
     suspicions_.TakeIn(newcomer);
     Join(candidate.session, candidate.registration);
     members_.Tell(newcomer, directive);
-    if (closing_ && !IsServer(newcomer)) closing_->TakeIn(newcomer);
+    if (!IsServer(newcomer)) end_.TakeIn(newcomer);
     if (!Short()) short_since_.reset();
     output_.newcomers.emplace_back(newcomer, view.from);
     output_.notices.push_back(absl::StrCat(
@@ -890,7 +859,7 @@ std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
   const Rank rank = registration.rank();
   // Those who would have to agree may have left.
   if (phase_ == Phase::kFinished) return "the run is over";
-  if (desk_) return "its nodes share a budget of gradients, and take nobody in";
+  if (end_.shares_budget()) return "its nodes share a budget of gradients, and take nobody in";
   if (!agreement_) {
     return absl::StrCat("the run is under way, and ", Self(),
                         " takes nobody in; that needs --on-failure=shrink on all nodes");
@@ -909,9 +878,8 @@ std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
                         before->second.registration.address(), ", waits to come in already");
   }
   const bool over = std::ranges::any_of(
-      members_, [this](const auto& entry) { return entry.second.done_below == round_limit_; });
-  const bool closed = closing_ && closing_->closed();
-  return over || closed ? "the run is in its last rounds; there is none left for it" : "";
+      members_, [this](const auto& entry) { return entry.second.done_below == end_.limit(); });
+  return over || end_.closed() ? "the run is in its last rounds; there is none left for it" : "";
 }
 
 void Coordinator::Forget(SessionId session) {
@@ -926,35 +894,19 @@ void Coordinator::Forget(SessionId session) {
   TellDecrees();
 }
 
-std::string Coordinator::NotDone(Rank rank, Round limit) const {
-  if (!desk_) {
-    return limit == round_limit_ ? "" : absl::StrCat(" rounds, where the run has ", round_limit_);
-  }
-  if (!desk_->over()) return " steps, before the run is over";
-  return desk_->EndsAt(rank, limit) ? "" : " steps, which is not its limit";
-}
-
 void Coordinator::OnSteps(Rank rank, const control::Steps& steps) {
   if (phase_ != Phase::kRunning) return;
   vitals_.OnRound(rank, steps.steps(), now_);
-  const absl::Status status =
-      desk_ ? desk_->OnSteps(rank, steps)
-            : absl::InvalidArgumentError("reports steps, where all nodes do the same rounds");
-  if (status.ok()) return SendLimits();
+  const absl::Status status = end_.OnSteps(rank, steps);
+  if (status.ok()) return;
   Abort(rank, Failure::kPeerLost,
         absl::StrCat(members_.NameOf(rank), " ", std::string(status.message()),
                      "; run the same grapevine on every host"));
 }
 
-void Coordinator::SendLimits() {
-  for (auto& [rank, directive] : desk_->Take()) {
-    members_.Tell(rank, std::move(directive));
-  }
-}
-
 bool Coordinator::AllDone() const {
   return std::ranges::all_of(
-      members_, [this](const auto& entry) { return entry.second.done_below == round_limit_; });
+      members_, [this](const auto& entry) { return entry.second.done_below == end_.limit(); });
 }
 
 void Coordinator::Finish() {
@@ -1033,8 +985,7 @@ void Coordinator::JudgeBacklog() {
 void Coordinator::JudgeSlow() {
   // Who has no gradients any more may rest until the others have none.
   const auto done = [this](Rank rank) {
-    const bool rests = closing_ && closing_->IsSpent(rank) && !closing_->closed();
-    return rests || (IsDone(rank) && !(rank == self() && AllDone()));
+    return end_.Coasts(rank) || (IsDone(rank) && !(rank == self() && AllDone()));
   };
   const std::optional<VitalSigns::Finding> slow = vitals_.Slow(now_, done, &output_.notices);
   if (slow) Lose(slow->rank, Failure::kPeerLost, slow->message);
@@ -1113,8 +1064,7 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
   vitals_.Excuse(now_);  // they have waited for it, maybe
   output_.lost.push_back(lost);
   agreement_->Lose(lost);
-  if (desk_) desk_->Leave(lost);
-  if (closing_) closing_->Lose(lost);
+  end_.Leave(lost);
   TellDecrees();
   TellClosing();
   TellIfAllDone();

@@ -74,13 +74,13 @@
 #include "base/status.h"
 #include "node/control/awakening.h"
 #include "node/control/budget_desk.h"
-#include "node/control/closing.h"
 #include "node/control/control.pb.h"
 #include "node/control/control_protocol.h"
 #include "node/control/coordinated_checkpoints.h"
 #include "node/control/dispatch.h"
 #include "node/control/members.h"
 #include "node/control/notice_throttle.h"
+#include "node/control/run_limit.h"
 #include "node/control/standstill.h"
 #include "node/control/succession.h"
 #include "node/control/suspicions.h"
@@ -296,17 +296,12 @@ class Coordinator {
   void OnSteps(Rank rank, const control::Steps& steps);
   void OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat);
   void OnSpent(Rank rank, const control::Spent& spent);
-  void BeginClosing(Round coasts);
+  // The members that compute gradients.
+  std::set<Rank> Workers() const;
+  // The limits that the run that this one goes on with has settled.
+  std::vector<control::RoundLimit> Settled() const;
   // Passes on what follows from who has given its last gradient.
   void TellClosing();
-  // Tells all of the limit, as it is.
-  void TellLimit(int64_t growth);
-  // Passes on what the budget's desk has to tell.
-  void SendLimits();
-  // No node does so many rounds, or steps.
-  Round StepLimit() const { return desk_ ? desk_->total() : round_limit_; }
-  // Whether what is measured at the end of the run, as it is, may be under way.
-  bool MeasuresTheEnd(Round begun) const;
   void OnDone(Rank rank, Round limit);
   void TellIfAllDone();
   void OnPromise(Rank rank, const control::Promise& promise);
@@ -323,8 +318,6 @@ class Coordinator {
   void TellOfLastRounds();
   // A node asks for a checkpoint with which the run ends.
   void OnStop(Rank rank, const control::Failure& why);
-  // Why no node of this run can be done there; empty if this one can.
-  std::string NotDone(Rank rank, Round limit) const;
   bool IsDone(Rank rank) const;
   bool AllDone() const;
   void JudgeGathering();
@@ -368,16 +361,13 @@ class Coordinator {
   const CoordinatorOptions options_;
   Phase phase_ = Phase::kGathering;
   absl::Status verdict_;
-  Rank culprit_ = -1;  // of the verdict
-  Round round_limit_;
-  std::optional<BudgetDesk> desk_;        // if nodes share a budget
+  Rank culprit_ = -1;                     // of the verdict
   std::map<Rank, std::string> absences_;  // why a rank is not there, as far as that is known
   std::set<Rank> latecomers_;             // have yet to hear that the run cannot begin
   std::map<Rank, Outcast> left_out_;
   std::map<Rank, Candidate> candidates_;
   std::map<Rank, Candidate> early_candidates_;  // that came while the run is taken over
   std::vector<control::View> views_;            // that were agreed upon, as far as they are known
-  std::vector<control::RoundLimit> settled_;    // where the batch grows at plateaus
   std::vector<std::string> addresses_;          // by rank; of those that are lost, the last
   SteadyTime started_;
   NoticeThrottle refusals_told_;
@@ -389,7 +379,6 @@ class Coordinator {
   MembersLately lately_;
   std::optional<SteadyTime> short_since_;  // fewer than min_nodes, who wait for others
   uint32_t ballot_ = 0;
-  std::optional<Closing> closing_;        // while it runs, if it is open-ended
   std::optional<CheckpointCalls> calls_;  // while it runs, if it keeps checkpoints
   std::optional<Renewals> renewals_;      // likewise, if nodes share a budget
   std::optional<Stop> stop_;
@@ -398,13 +387,13 @@ class Coordinator {
   // for itself, and that it is done.
   std::vector<std::pair<Rank, control::Report>> early_;
   bool resigned_ = false;
-  bool limit_final_ = false;
   bool all_done_told_ = false;
   SteadyTime gather_until_;
   SteadyTime next_missing_notice_;
   SteadyTime now_;
   Output output_;
   Members members_;
+  RunLimit end_;
   Suspicions suspicions_;
 };
 
