@@ -241,7 +241,7 @@ class ControlLine {
   Round called_ = 0;  // the last checkpoint that rank 0 has named
   View view_;         // the last view told
   MembersLately lately_;
-  // The same view as its message; absent for the first view.
+  // The message that told of view_; absent for the first view.
   std::optional<control::View> told_view_;
   uint32_t ballot_ = 0;
   // Reports that every coordinator must hear: accusations of other nodes, that the node's program

@@ -31,8 +31,8 @@ std::string RefusalBy(const std::string& self, const control::Registration& regi
                    kMaxWords);
 }
 
-// Of who has taken a run over: others may have known of the loss at once, or by silence alone, and
-// a moment later than that.
+// Returns how long a coordinator that takes a run over waits for the members that are left. Some
+// know of the loss at once, others by silence alone, and a moment later than that.
 nanoseconds GatheringTime(const CoordinatorOptions& options) {
   constexpr milliseconds kMoment{2000};
   return options.peer_timeout + kMoment;
@@ -88,7 +88,8 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
   if (Take(*rank, report)) Handle(*rank, report);
 }
 
-// Of this node alone, by its own account: who has yet to take a run over leaves that to another.
+// Returns whether a report says that this node fails, and no other. A coordinator that has yet to
+// take a run over then leaves that to another.
 bool Coordinator::IsOwnEnd(const control::Report& report) const {
   return report.has_failure() && report.failure().culprit() == self() &&
          IsOfOneNode(FailureFromNumber(report.failure().failure()));

@@ -91,50 +91,53 @@
 namespace grapevine {
 
 struct CoordinatorOptions {
-  // The registration of this coordinator's own node: world_size and agreements hold for all.
+  // The registration of the coordinator's own node. Its world_size and agreements hold for all.
   control::Registration own;
-  // Nodes that register have shown the run's token: they belong to this run and to no other.
+  // Whether nodes that register have shown the run's token, and so belong to this run and no other.
   bool proven = false;
   std::string run_id;
   Round round_limit = 0;
-  // If the run goes on, from where; each node must have its part. Of one that is taken over, what
-  // newcomers are to know of that.
+  // The checkpoint that the run goes on from, if any; each node must have its part of it. In a run
+  // that is taken over, what newcomers are told of that checkpoint.
   std::optional<control::Resumed> resumed;
-  // Whether the others go on when one is lost, if enough are left (algorithm/membership/quorum.h).
+  // Whether members go on without a lost one, if enough are left (algorithm/membership/quorum.h).
   bool resilient = false;
   std::optional<Rank> min_nodes;  // --min-nodes
-  // As many may begin, once rendezvous_timeout is over; 0: all must be there.
+  // The number of nodes that may begin once rendezvous_timeout is over; 0: all of them.
   Rank begin_nodes = 0;
-  // Whether fewer than min_nodes wait for others to come in, for rendezvous_timeout, instead of
+  // Whether fewer than min_nodes members wait for newcomers, for rendezvous_timeout, instead of
   // ending the run (--on-failure=wait).
   bool waits = false;
-  // The ranks from here on are servers, without which the others do not go on; 0: there are none.
+  // The first rank that is a server, without which the others do not go on; 0: no rank is.
   Rank workers = 0;
-  // Whether another node takes the role over when this one is lost; `resilient`, without a budget.
+  // Whether another node takes the role over when this one is lost. Needs `resilient`, and no
+  // budget.
   bool role_moves = false;
-  // How long ago the run began, when this one begins it, or goes on with it.
+  // The time since the start of the run, when this coordinator begins it or goes on with it.
   std::chrono::nanoseconds elapsed{0};
-  // If this one takes a run over: from whom.
+  // The coordinator whose run this one takes over, if it does.
   std::optional<SuccessionOptions> succession;
-  // If nodes share a budget of gradients; round_limit then counts nominal rounds.
+  // Present if nodes share a budget of gradients; round_limit then counts nominal rounds.
   std::optional<BudgetDeskOptions> budget;
-  // If the run keeps checkpoints.
+  // Present if the run keeps checkpoints and its nodes go through rounds together.
   std::optional<CheckpointCallsOptions> checkpoints;
-  // Likewise, if nodes share a budget.
+  // Present if the run keeps checkpoints and its nodes share a budget.
   std::optional<RenewalsOptions> renewals;
-  // Programs say when it ends (closing.h); round_limit is the most that there can be.
+  // Whether programs say when the run ends (closing.h); round_limit is then the most rounds that it
+  // can have.
   bool open_ended = false;
-  // Then: whether the limit at which the run closes is final only once ExtendRoundLimit says so.
+  // Whether the limit at which an open-ended run closes is final only once ExtendRoundLimit says
+  // so.
   bool settles_last = false;
   std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
   std::chrono::milliseconds peer_timeout{30000};        // --peer-timeout
-  // --min-peer-timeout: the least that the limit of a connected node's silence may be, which goes
-  // by what it has been so far (silence.h). None: the limit is peer_timeout.
+  // --min-peer-timeout: the shortest silence for which a connected node is lost. The limit follows
+  // the silences of that node so far (silence.h). Absent: the limit is peer_timeout.
   std::optional<std::chrono::milliseconds> min_peer_timeout;
   std::chrono::milliseconds step_timeout{900000};  // --step-timeout
 };
 
-// What any node's silence may last.
+// Returns the shortest silence for which any node is lost.
 inline std::chrono::milliseconds LeastSilence(const CoordinatorOptions& options) {
   return std::min(options.min_peer_timeout.value_or(options.peer_timeout), options.peer_timeout);
 }
@@ -146,11 +149,11 @@ class Coordinator {
   struct Output : Dispatch {
     std::vector<std::pair<Rank, control::NodeMetrics>> metrics;
     std::vector<std::pair<Rank, control::SavedPart>> parts;  // of checkpoints
-    std::optional<Round> called;                             // all are told to save after it
-    std::vector<std::string> notices;                        // for rank 0's log
-    std::vector<Rank> lost;                                  // which are left out
-    std::vector<std::pair<Rank, Round>> newcomers;           // and which come in, after that round
-    // True once, when every node is done: this one writes the results, then calls Finish.
+    std::optional<Round> called;                    // all nodes are told to save after this round
+    std::vector<std::string> notices;               // for the log
+    std::vector<Rank> lost;                         // members that are excluded
+    std::vector<std::pair<Rank, Round>> newcomers;  // and the round from which each is a member
+    // True once, when every node is done: the caller writes the results, then calls Finish.
     bool all_done = false;
   };
 
@@ -159,47 +162,49 @@ class Coordinator {
   Coordinator& operator=(const Coordinator&) = delete;
 
   void OnReport(SessionId session, const control::Report& report, SteadyTime now);
-  // The session's connection is gone; `why` may be empty.
+  // Reports that the connection of a session is gone; `why` may be empty.
   void OnClosed(SessionId session, std::string_view why, SteadyTime now);
-  // The node has closed it in order: nothing more comes of that process.
+  // Reports that a node has closed its connection in order: its process sends nothing more.
   void OnLeft(SessionId session, SteadyTime now);
-  // Whose connections are broken, and where their processes listen. Whether they still do is to be
-  // watched.
+  // Returns the ranks whose connections are broken, with the addresses of their processes. The
+  // caller watches whether the processes still listen there (OnGone).
   const std::map<Rank, std::string>& absent() const { return members_.absent(); }
-  // Whether it is the connection of a node of the run, which closes it itself when it has heard the
-  // end.
+  // Returns whether the session is a member's, which closes it itself when it has heard how the run
+  // ends.
   bool IsMember(SessionId session) const { return members_.RankOf(session).has_value(); }
-  // The process of an absent rank is gone: `how` is phrased to follow the reason why its connection
-  // is.
+  // Reports that the process of an absent rank is gone. `how` is phrased to follow the reason for
+  // which its connection broke.
   void OnGone(Rank rank, std::string_view how, SteadyTime now);
-  // Whether this node has its role for certain at this moment. To be told before everything else
-  // that happens; true until then.
+  // Tells whether this node has its role for certain at this moment. Must be called before the
+  // events of that moment are; the role is certain before the first call.
   void OnTenure(bool certain, SteadyTime now);
-  // To be called a few times per peer_timeout: judges time-outs, and sends a Beat to all.
+  // Judges time-outs and sends a Beat to all members. Must be called a few times in peer_timeout.
   void OnTick(SteadyTime now);
-  // Moves the end of the run outwards, or settles it where it is; a lower limit
-  // is ignored. `growth`: control.proto's, of the rounds from the limit before.
+  // Moves the end of the run outwards, or settles it where it is; ignores a lower limit. `growth`
+  // is that of RoundLimit in control.proto, for the rounds from the limit before.
   void ExtendRoundLimit(Round limit, bool final, int64_t growth = 0);
 
   // Tells all nodes of a checkpoint to which they have contributed.
   void OnCheckpoint(Round round);
 
-  // All are done and the results are written: no node needs another any more. Does nothing if the
-  // run has ended otherwise meanwhile.
+  // Ends the run well, once all nodes are done and the results are written: no node needs another
+  // any more. Does nothing if the run has ended otherwise meanwhile.
   void Finish();
-  // Rank 0 cannot go on: tells all nodes that have joined, and all that come later.
+  // Ends the run because this node cannot go on. Tells all nodes that have joined, and all that
+  // come later.
   void End(const absl::Status& why);
-  // Rank 0 cannot even begin: the same, and waits for the nodes that have yet to come.
+  // Ends the run as End does, before it has begun, and waits for nodes that have yet to come.
   void CannotBegin(const absl::Status& why);
-  // Whether somebody has yet to come, or to come back, and hear how the run ends.
+  // Returns whether a node has yet to come, or to come back, to hear how the run ends.
   bool AwaitsLatecomers() const {
     return !resigned_ && (!latecomers_.empty() || !absent().empty());
   }
-  // Whether this node has gone, and the role with it: nobody but itself hears of it from here.
+  // Returns whether this node has gone, and the role with it. Other nodes do not hear of it from
+  // here.
   bool resigned() const { return resigned_; }
 
-  // How long nodes have to leave after the end: news of a success may take --peer-timeout to reach
-  // a node that is cut off; a failure is told for kPatience.
+  // Returns how long nodes have to leave after the end. News of a success may take --peer-timeout
+  // to reach a node that is cut off; a failure is told for kPatience.
   std::chrono::nanoseconds Patience() const;
   static constexpr std::chrono::milliseconds kPatience{5000};
   // The most directives that a node may not have acknowledged.
@@ -208,70 +213,70 @@ class Coordinator {
   Output Take() { return std::exchange(output_, {}); }
 
   Phase phase() const { return phase_; }
-  // Where the nodes are while the run goes on.
+  // Returns where the nodes are, while the run goes on.
   std::optional<RunStanding> Standing() const;
-  // Why the run was aborted; OK in every other phase.
+  // Returns why the run was aborted; OK in every other phase.
   const absl::Status& verdict() const { return verdict_; }
 
  private:
-  // Why the run ends with a checkpoint, and with which.
+  // The reason for which the run ends with a checkpoint, and that checkpoint.
   struct Stop {
     Rank rank = 0;
     Failure failure = Failure::kOther;
     std::string message;
-    std::optional<Round> with = std::nullopt;  // once it is named
+    std::optional<Round> with = std::nullopt;  // once its round is named
   };
 
-  // Who has been left out, should it come back to hear so.
+  // What an excluded node is told if it comes back.
   struct Outcast {
     uint64_t process;
     std::string message;
     Failure failure;
   };
 
-  // Who waits to come in.
+  // A process that waits to come in.
   struct Candidate {
     SessionId session;
     control::Registration registration;
   };
 
   void Advance(SteadyTime now);
-  // This process did nothing for so long, until now.
+  // Extends all deadlines after this process did nothing for `stood_still`, until now.
   void Awake(std::chrono::nanoseconds stood_still);
-  // A process that wants to come into a run that is under way.
+  // Admits or refuses a process that wants to come into a run that is under way.
   void Consider(SessionId session, const control::Registration& registration);
   static bool ComesAnew(const control::Registration& registration) {
     return registration.joins() && registration.run_id().empty();
   }
-  // Why it cannot; empty where it can.
+  // Returns why a process cannot come in; empty if it can.
   std::string NoPlaceFor(const control::Registration& registration);
-  // The others have agreed to go on with these.
+  // Takes in the newcomers of a view that members have agreed upon.
   void TakeIn(const View& view, const control::View& told);
-  // They have not, as the run has no round left for them.
+  // Refuses candidates for which the run has no round left.
   void TurnAway(const std::vector<Rank>& declined);
-  // The session was a candidate's.
+  // Drops the candidate whose session this was, if it was one's.
   void Forget(SessionId session);
   void TellPrepare(const Prepare& prepare);
   void TellView(const View& view);
   void Register(SessionId session, const control::Registration& registration);
   void Join(SessionId session, const control::Registration& registration);
-  // Likewise where a run is taken over: once all have come who are awaited, it goes on.
+  // Registers a node of a run that is taken over, which goes on once all awaited nodes have come.
   void Succeed(SessionId session, const control::Registration& registration);
   void AwaitThoseWhoAreLeft();
-  // Once all are there who are awaited, and the role is certain.
+  // Begins or takes over the run if all awaited nodes have come and the role is certain.
   void BeginIfComplete();
   void TakeOver();
-  // Whoever has not come to the run that is taken over, or was left out before, is out.
+  // Excludes a rank that has not come to a run that begins or is taken over.
   void Miss(Rank rank, const std::string& message);
-  // Whether its process is a member's, and this is a later call of it.
+  // Returns whether the process is a member's, and this a later call of it.
   bool ComesBack(const control::Registration& registration) const;
   void ComeBack(SessionId session, const control::Registration& registration);
-  // What it says of itself cannot be: another process is in the place of an absent one.
+  // Notes that an absent process is gone if another one registers at its address.
   void JudgeReplacement(const control::Registration& registration);
   void Erase(Rank rank);
   void Handle(Rank rank, const control::Report& report);
   bool IsOwnEnd(const control::Report& report) const;
-  // False if the report is not to be looked at.
+  // Counts a report. Returns false if it must not be handled: it came before, or cannot be.
   bool Take(Rank rank, const control::Report& report);
   std::string Died(Rank rank, std::string_view how) const;
   void TellVerdict(SessionId session, Rank rank);
@@ -279,16 +284,16 @@ class Coordinator {
   void TellEnd(SessionId session, const std::string& message, Failure failure, Rank culprit,
                bool others_go_on);
   void AwaitLatecomers();
-  // A session belongs to one node: a second registration on it violates the protocol.
+  // Handles a second registration on a session, which violates the protocol.
   void RegisterAgain(SessionId session, const control::Registration& registration);
-  // Why there is no room for this node; empty when there is.
+  // Returns why there is no room for this node; empty if there is.
   std::string Conflict(const control::Registration& registration) const;
-  // Whether the run cannot begin without this rank, which nobody has taken yet.
+  // Returns whether the run waits for this rank, which no process has taken yet.
   bool IsAwaited(Rank rank) const;
   void Refuse(SessionId session, const control::Registration& registration, const std::string& why);
   void CountRefusals();
   void StartRun();
-  // Whether those who are there may, without the others.
+  // Returns whether the nodes that have come may begin without the others.
   bool EnoughToBegin() const;
   void MissWhoHasNotCome();
   std::string InTheNameOf(Rank reporter, const std::string& message) const;
@@ -296,62 +301,63 @@ class Coordinator {
   void OnSteps(Rank rank, const control::Steps& steps);
   void OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat);
   void OnSpent(Rank rank, const control::Spent& spent);
-  // The members that compute gradients.
+  // Returns the members that compute gradients.
   std::set<Rank> Workers() const;
-  // The limits that the run that this one goes on with has settled.
+  // Returns the limits that were settled before the checkpoint that the run goes on from.
   std::vector<control::RoundLimit> Settled() const;
-  // Passes on what follows from who has given its last gradient.
+  // Tells members what follows from the last gradients that programs have given.
   void TellClosing();
   void OnDone(Rank rank, Round limit);
   void TellIfAllDone();
   void OnPromise(Rank rank, const control::Promise& promise);
-  // Those who are done begin no round, and are not asked.
+  // Answers for members that are done: they begin no round, and are not asked.
   void PromiseForThoseWhoAreDone();
   void TellDecrees();
-  // All are told to save, if it is time.
+  // Tells all members to save, if it is time.
   void CallForCheckpoints();
-  // Likewise, what there is to tell of that.
+  // Tells members what the checkpoint calls have for them.
   void TellCalls();
-  // The same where nodes share a budget: a view for it, once all have measured its round.
+  // Begins a view for a checkpoint of nodes that share a budget, once all have measured its round.
   void Renew();
-  // There is no round left to save after.
+  // Notes that the run has no round left to save after.
   void TellOfLastRounds();
-  // A node asks for a checkpoint with which the run ends.
+  // Handles a node's wish that the run end with its next checkpoint.
   void OnStop(Rank rank, const control::Failure& why);
   bool IsDone(Rank rank) const;
   bool AllDone() const;
   void JudgeGathering();
   void JudgeRunning();
-  // While what has happened to others cannot be judged: how long that may last.
+  // Judges how long the coordinator may go without judging others (Defers).
   void JudgeDeferred();
   void JudgeAwakening();
   void JudgeTenure();
   bool Defers() const { return awakening_ || (options_.resilient && !tenure_.certain()); }
-  // What has happened meanwhile.
+  // Judges what happened while judgement was deferred.
   void JudgeKept();
   void JudgeSilence();
   void JudgeBacklog();
   void Follow(const std::optional<Blame>& blame);
   void JudgeSlow();
-  // Whether those who are left wait for others to come in has its end, too.
+  // Judges how long members that are too few wait for newcomers.
   void JudgeShortage();
-  // Whether what the rank keeps is nowhere else.
+  // Returns whether the rank is a server: what it keeps is nowhere else.
   bool IsServer(Rank rank) const { return options_.workers > 0 && rank >= options_.workers; }
-  // The run ends, or goes on without the culprit.
+  // Ends the run, or excludes the culprit and goes on.
   void Lose(Rank culprit, Failure failure, const std::string& message);
   void LeaveOut(Rank lost, Failure failure, const std::string& message);
-  // So many members may go on, at least; once all are done, who is lost then has done its part.
+  // Returns the least number of members that may go on. Once all are done, a member that is lost
+  // has done its part.
   Rank LeastMembers() const;
-  // Whether those who are there without one of them would go on.
+  // Returns whether the members would go on without one of them.
   bool EnoughAreLeft() const;
   bool Short() const { return members_.size() < LeastMembers(); }
-  // With fewer members than this the others wait.
+  // Returns the number of members below which they wait for newcomers; 0: they never do.
   Rank Awaited() const { return options_.waits ? options_.min_nodes.value_or(0) : 0; }
   std::string TooFew(Rank left) const;
   void Abort(Rank culprit, Failure failure, const std::string& message);
-  // This coordinator's node goes, and says so to itself alone.
+  // Gives up the role: this node goes, and says so to itself alone.
   void Resign(Failure failure, const std::string& message);
-  // Its own loss: one or the other.
+  // Handles the loss of this node: it resigns, or the run ends.
   void LoseSelf(Failure failure, const std::string& message);
   Rank world_size() const { return options_.own.world_size(); }
   Rank self() const { return options_.own.rank(); }
@@ -362,29 +368,29 @@ class Coordinator {
   Phase phase_ = Phase::kGathering;
   absl::Status verdict_;
   Rank culprit_ = -1;                     // of the verdict
-  std::map<Rank, std::string> absences_;  // why a rank is not there, as far as that is known
-  std::set<Rank> latecomers_;             // have yet to hear that the run cannot begin
+  std::map<Rank, std::string> absences_;  // why a rank has not come, as far as that is known
+  std::set<Rank> latecomers_;             // ranks that have yet to hear that the run cannot begin
   std::map<Rank, Outcast> left_out_;
   std::map<Rank, Candidate> candidates_;
-  std::map<Rank, Candidate> early_candidates_;  // that came while the run is taken over
-  std::vector<control::View> views_;            // that were agreed upon, as far as they are known
-  std::vector<std::string> addresses_;          // by rank; of those that are lost, the last
+  std::map<Rank, Candidate> early_candidates_;  // came while the run is taken over
+  std::vector<control::View> views_;            // agreed upon, as far as they are known
+  std::vector<std::string> addresses_;          // by rank; of a lost node, its last one
   SteadyTime started_;
   NoticeThrottle refusals_told_;
   VitalSigns vitals_;  // of the members
   Tenure tenure_;
   Standstill standstill_;
-  std::optional<Awakening> awakening_;      // while it is not known whether the others follow
-  std::optional<ViewAgreement> agreement_;  // while it runs, if there may be other views
+  std::optional<Awakening> awakening_;      // while it is unknown whether others follow
+  std::optional<ViewAgreement> agreement_;  // while the run goes on, if views may change
   MembersLately lately_;
-  std::optional<SteadyTime> short_since_;  // fewer than min_nodes, who wait for others
+  std::optional<SteadyTime> short_since_;  // since when members are too few, and wait
   uint32_t ballot_ = 0;
-  std::optional<CheckpointCalls> calls_;  // while it runs, if it keeps checkpoints
-  std::optional<Renewals> renewals_;      // likewise, if nodes share a budget
+  std::optional<CheckpointCalls> calls_;  // while the run goes on, if it has them
+  std::optional<Renewals> renewals_;      // while the run goes on, if it has them
   std::optional<Stop> stop_;
-  std::optional<Succession> succession_;  // while it gathers those who are left
-  // What they say meanwhile that is of the run: of a node, one for each of its peers at most, one
-  // for itself, and that it is done.
+  std::optional<Succession> succession_;  // while members that are left come
+  // Reports about the run that came while members that are left still come: of each node, at most
+  // one for each of its peers, one for itself, and one that it is done.
   std::vector<std::pair<Rank, control::Report>> early_;
   bool resigned_ = false;
   bool all_done_told_ = false;

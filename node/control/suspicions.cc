@@ -45,7 +45,7 @@ std::optional<Blame> Suspicions::Judge(SteadyTime now) {
     return NeverConnected(*unmet);
   }
   for (Accusation& lost : first_contacts_.TakeUnheard(now)) Accuse(std::move(lost), now);
-  // The same break, from the other side, says less.
+  // An accusation from the other side of an edge that has never worked says less than that.
   if (!first_contacts_.empty()) return std::nullopt;
   const std::optional<Accusation> heard = accusations_.Heard(now, last_heard);
   if (!heard) return std::nullopt;

@@ -47,7 +47,7 @@ int GrpcAcceptor::MaxDescriptors(int nodes) {
   const auto wanted =
       static_cast<rlim_t>(kUnauthenticated) + static_cast<rlim_t>(nodes) * kForEachNode;
   const auto there = static_cast<int>(std::min(limit.rlim_cur, wanted + kKept));
-  // Of very few descriptors, half are kept.
+  // If there are very few descriptors, half of them are kept.
   return std::max(there - kKept, there / 2);
 }
 
