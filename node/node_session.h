@@ -46,7 +46,7 @@ struct NodeSessionOptions {
   std::shared_ptr<Discovery> discovery = nullptr;
   // The store of rank 0's role, which another node takes over when rank 0 is lost
   // (Discovery::moving_role); null if the role does not move. Equal to `discovery` where that moves
-  // the role. Needs `resilient`, and neither checkpoints nor a budget.
+  // the role. Needs `resilient`, and no budget.
   std::shared_ptr<Discovery> role = nullptr;
   HostAddress bind{"127.0.0.1", 0};
   HostAddress advertise;  // the address that peers are told; empty parts are the bound address's
@@ -68,8 +68,7 @@ struct NodeSessionOptions {
   std::vector<control::SavedPart> parts;
   // On rank 0: where a run that goes on from a checkpoint begins.
   std::optional<control::Resumed> resumed;
-  // Whether the others go on when a node is lost, and the end of the run is not settled before rank
-  // 0 has its last evaluation (ExtendRoundLimit).
+  // Whether the others go on when a node is lost.
   bool resilient = false;
   // The least number of nodes with which the run goes on (CoordinatorOptions::min_nodes).
   std::optional<Rank> min_nodes;

@@ -4,7 +4,9 @@
 // rounds. Unless the user says otherwise, a run is evaluated twenty times or more, and that takes
 // less than a twentieth of the time that its gradients take:
 //
-// - A run that is long enough is evaluated on the whole test set, after every epoch or every few.
+// - A run that is long enough is evaluated on the whole test set, after every epoch, after every
+// few,
+//   or twenty times where those would be fewer.
 // - Any other run is evaluated at the end of every epoch and several times in between, as far as it
 //   has rounds for that. It is evaluated on a sample of the test set, the same one each time: of
 //   200 test samples at least, whatever that costs.

@@ -31,8 +31,8 @@ struct Spectrum {
   std::vector<std::complex<double>> eigenvalues;
   double rho = 0;  // 0 for a single node
   Method method = Method::kClosedForm;
-  // |Wv - rho v| / |v| of the eigenvector v of rho: rho is known to about this precision. 0
-  // unless the method is kLanczos.
+  // |Wv - lambda v| / |v|, where rho is the modulus of lambda, whose eigenvector is v: rho is known
+  // to about this precision. 0 unless the method is kLanczos.
   double residual = 0;
 
   double gap() const { return 1 - rho; }
