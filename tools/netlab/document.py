@@ -9,33 +9,34 @@ INTRODUCTION = """# How far the simulator can be trusted
 `grapevine sim` predicts how long a round takes. This page compares its predictions with real
 `grapevine node` processes, each on a host of its own in the lab of `tools/netlab`: network
 namespaces on one machine, with real TCP and gRPC between them, limited bandwidth and added latency.
+The first table below shows how large the errors are, and whether they are within the gate.
 
-One command measures the cells that are missing in `tools/netlab/measured`, simulates all of them
-and writes this page (root, Linux; twenty-five minutes for all cells). Another writes it from what
-was measured, anywhere:
+After the build, one command measures the cells that are missing in `tools/netlab/measured`, simulates
+all cells and writes this page (root, Linux; twenty-five minutes for all cells). Another command
+writes the page from existing measurements, on any machine:
 
     bazel build //:grapevine //tools/netlab:netlab_relay
     sudo tools/netlab/netlab.py validate
     tools/netlab/netlab.py document
 
-A cell is one experiment: {measured} of them were measured. It counts when the processors were
-idle for at least 30 % of its steady rounds; {cells} count.{beside} `idle` is what nobody used of the
-time that passed, by the kernel's idle time; `left` is what the lab's own processes did not use.
+A cell is one experiment: {measured} of them were measured. A cell counts when the processors were idle for at
+least 30 % of its steady rounds; {cells} count. In the tables, `idle` is what nobody used of the time that
+passed, by the kernel's idle time; `left` is what the lab's own processes did not use.{beside}
 
-The model that is judged is `--network-model=packets`, for all cells. Beside it stand `queue` and
-`nic`, which are faster to simulate ([networks](networks.md#four-models)).
+All cells are judged by the model `--network-model=packets`. The models `queue` and `nic`, shown
+beside it, are faster to simulate ([networks](networks.md#four-models)).
 
-An error is predicted over measured time of a round, minus one: below zero, the simulator is too
-fast. The first fifth of the rounds is left out on both sides. Where nodes share a [budget of
-gradients](architecture.md#how-a-run-begins-and-ends), a round is a nominal one, and the last
-twentieth of them is left out, too. Each measured time was computed twice, from the run's metrics
-and from the nodes' own; the two differ by at most {disagreement:.1f} %.{earlier}
+An error is the predicted time of a round divided by the measured time, minus one: below zero, the
+simulator is too fast. The first fifth of the rounds is left out on both sides. Where nodes share a
+[budget of gradients](architecture.md#how-a-run-begins-and-ends), a round is a nominal one, and the
+last twentieth of the rounds is left out, too. Each measured time was computed twice, from the run's
+metrics and from the nodes' own metrics. The two differ by at most {disagreement:.1f} %.{earlier}
 """
 
 CALIBRATION = """## What the simulator was told
 
-Six numbers, measured at n = 2 with sizes that do not occur in the table, the last one at n = 4, none of
-them fitted to the cells below:
+The simulator was told six numbers. They were measured with sizes that do not occur in the table, at
+n = 2, except the last one, which was measured at n = 4. None of them is fitted to the cells below:
 
 | | | flag |
 |---|---|---|
@@ -46,13 +47,14 @@ them fitted to the cells below:
 | LeNet-5's gradient, batch 4 | {lenet5_gradient_s:.2f} ms | `--compute` |
 | nodes begin within | {start_spread_s:.1f} ms of each other | `--start-spread` |
 
-Of the 1514 bytes of a full Ethernet frame, 1448 are TCP payload, and every second frame is
-acknowledged by one of 66 bytes that competes with the frames of the other direction: at most 0.936
-of the rate is left for the bytes of vectors. `packets` has these acknowledgements itself: its
+A full Ethernet frame has 1514 bytes, of which 1448 are TCP payload. Every second frame is
+acknowledged by a frame of 66 bytes, which competes with the frames of the other direction. So at most
+0.936 of the rate is left for the bytes of vectors. `packets` models these acknowledgements itself: its
 bandwidth is what a direction carries without them, 1547/1514 of the goodput.
 
-Each prediction is the median over five starts: where nodes that are in step take another time than
-nodes that are not, when they began decides, in the lab as in the simulator.
+Each prediction is the median over five starts. Some cells take another time when their nodes are in
+step than when they are not. Which of the two happens depends on when the nodes began, in the lab as
+in the simulator.
 """
 
 # Of the first part of a spec; what is left has servers.
@@ -60,55 +62,65 @@ KINDS = (("dpsgd", "D-PSGD"), ("allreduce", "allreduces"), ("adpsgd", "AD-PSGD")
 
 EARLIER = """
 
-{earlier} cells, those without `left`, were measured on an earlier machine, of two cores as well, and are
-kept as this page had them, to 0.1 ms. Their idle share was one of what `/proc/stat` added up to,
-which is up to a quarter less than the time that passed: only cells that had 40 % were kept."""
+The {earlier} cells without `left` were measured on an earlier machine, also with two cores. Their times are
+kept as this page had them, to 0.1 ms. Their idle share was a share of what `/proc/stat` added up to,
+which is up to a quarter less than the time that passed. So only cells that had 40 % were kept."""
 
-BESIDE = """ In brackets are cells during which
-the lab left at least 30 % of the processors (`left`), but not idle: programs of others ran in what
-its real-time priority leaves them. They do not count, and are judged apart."""
+BESIDE = """ Brackets mark
+cells during which the lab left at least 30 % of the processors (`left`), but did not leave
+them idle: other programs ran in what the lab's real-time priority leaves them. Cells in brackets do
+not count, and are judged apart."""
 
 # Written by hand for one measurement: no figure in it is computed.
 BIAS = """## Which way it errs
 
-The tables of this page are computed; this section's text is not. It was written for the measurements
-of November 2026 on machines of two cores.
+The tables of this page are computed; the text of this section is not. It was written for the
+measurements of November 2026 on machines of two cores.
 
-`packets` has what the other two cannot have: segments of several messages that take turns and so end
-one after another, congestion windows that last from message to message, credits and receipts that
-wait in queues, and hosts whose buffers take a message at once, so that a node's next one shares the
-interface with it. `nic` divides equally: equal messages that begin together end at one moment, so that
-D-PSGD with several neighbours is too fast, and the workers of an asynchronous server stay in step
-for ever, up to a quarter too slow. `queue` takes a part of the first away and errs the other way on
-the second.
+`packets` has what the other two models cannot have:
 
-- Halving-doubling on 8 nodes at 20 Mbit/s and 10 ms has two times: 233 ms for nodes in step, 325 to 345
-  ms for nodes that are not. The lab's are not: they begin within tens of milliseconds of each other,
-  and what a late node sends shares its interface with what it has just sent. This page had predicted
-  the first, 30 % too fast, for two reasons that a trace of the lab beside one of the simulator shows.
-  A message had left, in the simulator, with its last byte; the kernel takes 100 kB within 0.2 ms, and
-  the node sends its next message at once. And all nodes began in one moment, in step by symmetry. The
-  same buffers had made the hierarchical allreduce 13 to 15 % too fast, and halving-doubling in buckets
-  11 %.
-- Workers that exchange something after every few steps (`downpour`, `adag`, `easgd:async`,
-  `adpsgd:every`) were up to 17 % slower in the lab than predicted: in the last third of a run they came
-  to their limits within a window, before more of the budget had reached them, and ended it early. They
-  have two windows ahead of them now, in the runtime, and those cells were measured again.
-- How far apart nodes begin depends on the network: within 18 ms at n = 4 and 5 ms, which is what all
-  cells are told, 43 to 51 ms at n = 8 and 10 ms (three runs). Told 50 ms, halving-doubling on 4 nodes
-  is 24 % too slow in the median of seven starts, and D-PSGD on one-peer-exponential with a window of 1
-  (8 nodes, 20 ms) 12 %: the gate holds for the spread that was calibrated, not for any.
-- Where messages follow each other closely the hosts of the lab need time that the simulator does not
-  charge: 0.2 to 0.5 ms from a message's last byte to the first of the next, on two processors that
-  eight nodes share.
+- segments of several messages that take turns, so that the messages end one after another;
+- congestion windows that last from message to message;
+- credits and receipts that wait in queues;
+- hosts whose buffers take a message at once, so that a node's next message shares the interface with
+  it.
+
+`nic` divides bandwidth equally, so equal messages that begin together end at one moment. That makes
+D-PSGD with several neighbours too fast. It also keeps the workers of an asynchronous server in step
+for ever, which is up to a quarter too slow. `queue` removes part of the first error and errs the
+other way on the second.
+
+What the measurements showed:
+
+- **Halving-doubling** on 8 nodes at 20 Mbit/s and 10 ms has two times: 233 ms for nodes in step, 325
+  to 345 ms for nodes that are not. The lab's nodes are not in step. They begin within tens of
+  milliseconds of each other, and what a late node sends shares its interface with what it has just
+  sent. This page had predicted the first time, 30 % too fast. A trace of the lab beside one of the
+  simulator shows two reasons. In the simulator, a message had left with its last byte, but the kernel
+  takes 100 kB within 0.2 ms, and the node sends its next message at once. And in the simulator all
+  nodes began at one moment, in step by symmetry. The same buffers had made the hierarchical allreduce
+  13 to 15 % too fast, and halving-doubling in buckets 11 %.
+- **Workers that exchange something after every few steps** (`downpour`, `adag`, `easgd:async`,
+  `adpsgd:every`) were up to 17 % slower in the lab than predicted. In the last third of a run they
+  reached their limits within a window, before more of the budget had reached them, and ended the
+  window early. In the runtime they now have two windows ahead of them, and those cells were measured
+  again.
+- **How far apart nodes begin** depends on the network. They begin within 18 ms at n = 4 and 5 ms,
+  which is what all cells are told, and within 43 to 51 ms at n = 8 and 10 ms (three runs). Told 50 ms,
+  halving-doubling on 4 nodes is 24 % too slow in the median of seven starts, and D-PSGD on
+  one-peer-exponential with a window of 1 (8 nodes, 20 ms) 12 %. So the gate holds for the spread that
+  was calibrated, not for any spread.
+- **Where messages follow each other closely**, the hosts of the lab need time that the simulator does
+  not charge: 0.2 to 0.5 ms from a message's last byte to the first byte of the next, on two
+  processors that eight nodes share.
 """
 
 OVERLAP = """## Does the exchange hide behind the gradient?
 
-Measured on the earlier machine, as is the last table. First the exchange is measured alone (no
-compute), then with a gradient that takes just as long.
-D-PSGD sends while it computes, so that a step should take little more than either. Gate: at most
-{limit} times the longer of the two, plus the mix.
+This table and the last one on this page were measured on the earlier machine. The exchange is
+measured first alone (no compute), then with a gradient that takes just as long. D-PSGD sends while it
+computes, so a step should take little more than either. Gate: at most {limit} times the longer of the
+two, plus the mix.
 
 | cell | exchange alone, ms | gradient, ms | mix, ms | step, ms | ratio | |
 |---|---|---|---|---|---|---|
@@ -116,12 +128,12 @@ D-PSGD sends while it computes, so that a step should take little more than eith
 
 WINDOW = """## Two rounds at once
 
-With `--window=2` a node grants credits for two rounds. On graphs that stay the same this hides the
-latency of credits. Where every round has other neighbours the second round's credits are granted in
-turn ([transport](transport.md#credits-in-turn)): granted at once, they let the next replica of a
-neighbour that is ahead share the interface with one that is late, and steps bounded by the network
-took up to 1.9 times as long. Nothing disturbs the simulator's hosts except
-what it is told to model (`--start-spread`, `--jitter`, `--straggler`).
+With `--window=2` a node grants credits for two rounds. On graphs that stay the same, this hides the
+latency of credits. Where every round has other neighbours, the second round's credits are granted in
+turn ([transport](transport.md#credits-in-turn)). Granted at once, they would let the next replica of
+a neighbour that is ahead share the interface with a replica that is late; steps bounded by the
+network then took up to 1.9 times as long. Nothing disturbs the simulator's hosts except what it is
+told to model (`--start-spread`, `--jitter`, `--straggler`).
 
 | cell | measured, ms | predicted, ms |
 |---|---|---|
