@@ -87,7 +87,7 @@ measurements of November 2026 on machines of two cores.
 
 `nic` divides bandwidth equally, so equal messages that begin together end at one moment. That makes
 D-PSGD with several neighbours too fast. It also keeps the workers of an asynchronous server in step
-for ever, which is up to a quarter too slow. `queue` removes part of the first error and errs the
+for ever, which is up to 13 % too slow. `queue` removes part of the first error and errs the
 other way on the second.
 
 What the measurements showed:
