@@ -468,9 +468,8 @@ absl::Status NodeRun::OnRole() {
   PrepareCollector();
   InheritedRun run;
   RETURN_IF_ERROR(guard_([&] {
-    absl::StatusOr<InheritedRun> found = InheritRun(options_.run_directory, experiment_->config());
-    if (found.ok()) run = *std::move(found);
-    return found.status();
+    ASSIGN_OR_RETURN(run, InheritRun(options_.run_directory, experiment_->config()));
+    return absl::OkStatus();
   }));
   collector_->TakeOver(run.measured, std::move(run.bytes_sent), lost_bytes_);
   for (const RunMetrics& line : run.measured) {
