@@ -214,9 +214,12 @@ absl::StatusOr<bool> AtomicFile::RenameAsNew() {
   const char* const from = temporary_.c_str();
   if (renameat2(AT_FDCWD, from, AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0) {
     if (errno == EEXIST) return false;
+    const bool unknown = errno == EINVAL || errno == ENOSYS;
     return SystemError(errno,
-                       "without links and exclusive renames (another file system has them): "
-                       "cannot create",
+                       unknown ? "two processes could both create this file, because its file "
+                                 "system has neither hard links nor exclusive renames; use "
+                                 "another than that of"
+                               : "cannot create",
                        path_);
   }
   file_.Close();

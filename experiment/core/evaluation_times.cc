@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "absl/strings/match.h"
+#include "experiment/core/setting_checks.h"
 #include "model/data/dataset.h"
 #include "optim/run_position.h"
 #include "run/config/config.pb.h"
@@ -25,7 +25,7 @@ constexpr double kLeastSamples = 200;
 constexpr double kRoundsBetween = 2;
 
 bool DecidesAboutTheRun(const Config& config) {
-  return config.has_target_accuracy() || absl::StartsWith(config.batch_schedule(), "plateau");
+  return config.has_target_accuracy() || GrowsAtPlateaus(config);
 }
 
 // Returns the interval, in epochs, that gives the wanted number of evaluations, as far as the run

@@ -30,10 +30,6 @@ bool Chosen(const Config& config, const char* name) {
   return FieldText(field, config) != FieldText(field, Config());
 }
 
-bool GrowsAtPlateaus(const Config& config) {
-  return absl::StartsWith(config.batch_schedule(), "plateau");
-}
-
 // A plateau shows in the loss of the test data.
 absl::Status CheckPlateausShow(const Config& config) {
   if (!GrowsAtPlateaus(config) || SeesData(config.model())) {
@@ -92,6 +88,10 @@ absl::Status CheckDecisions(const Config& config) {
 }
 
 }  // namespace
+
+bool GrowsAtPlateaus(const Config& config) {
+  return absl::StartsWith(config.batch_schedule(), "plateau");
+}
 
 absl::Status CheckModelSettings(const Config& config) {
   RETURN_IF_ERROR(CheckPlateausShow(config));

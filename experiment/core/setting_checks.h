@@ -31,6 +31,9 @@ absl::Status CheckOnRealNodes(const Config& config);
 absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer,
                                 const ReplicaLayout& layout);
 
+// Whether evaluations decide when the batch grows (--batch-schedule=plateau).
+bool GrowsAtPlateaus(const Config& config);
+
 // Whether nodes exchange messages along --topology, with the weights of --mixing. An allreduce and
 // servers use neither.
 bool UsesGraph(const Config& config);

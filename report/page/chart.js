@@ -158,14 +158,14 @@ class Chart {
   bars(curves, height) {
     const unit = this.right(1) - this.right(0);
     const thick = (0.8 * unit) / Math.max(1, curves.length);
-    return curves.flatMap((curve, i) => curve.points.map((point) => {
+    return curves.flatMap((curve, i) => curve.points.flatMap((point) => {
       const top = this.up(point[2]);
       const left = this.right(point[0]) - 0.4 * unit + i * thick;
       const bar = svg('rect', { x: left, y: top, width: thick * 0.92,
         height: Math.max(0, height - MARGIN.bottom - top), fill: colourOf(curve.colour) });
       const size = Math.min(9, thick);
       return [bar, markOf(curve.colour, left + 0.46 * thick, top - 0.7 * size, size)];
-    }).flat());
+    }));
   }
 
   nameOf(place) {
