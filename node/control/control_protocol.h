@@ -29,6 +29,11 @@ inline constexpr uint32_t kControlProtocolVersion = 12;
 void Prove(const RunToken& token, control::Registration* registration);
 bool IsProven(const control::Registration& registration, const RunToken& token);
 
+// Returns whether a process comes into a run that is under way for the first time.
+inline bool ComesAnew(const control::Registration& registration) {
+  return registration.joins() && registration.run_id().empty();
+}
+
 // Returns why the node of `given` cannot be in the run of `own` (rank 0's own registration): the
 // field, both values and the remedy. Empty if it fits. Once the run is under way, agreements that
 // concern only the start are not compared.

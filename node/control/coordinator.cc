@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <iterator>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -18,8 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr milliseconds kMissingNoticeInterval{10000};
-// Refusals that are reported one by one within kMissingNoticeInterval.
+// Refusals that are reported one by one within Rendezvous::kNoticeInterval.
 constexpr int64_t kRefusalsTold = 8;
 // What is shown of a node's own words.
 constexpr size_t kMaxWords = 4000;
@@ -47,15 +47,14 @@ std::string LeftOutBy(const View& view, Rank rank) {
 
 Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
     : options_(std::move(options)),
-      refusals_told_(kRefusalsTold, kMissingNoticeInterval),
+      rendezvous_(world_size(),
+                  options_.succession ? GatheringTime(options_) : options_.rendezvous_timeout, now),
+      refusals_told_(kRefusalsTold, Rendezvous::kNoticeInterval),
       vitals_({.peer_timeout = options_.peer_timeout,
                .least_silence = LeastSilence(options_),
                .step_timeout = options_.step_timeout}),
       standstill_(LeastSilence(options_) / 2, now),
       lately_(options_.succession ? options_.succession->lately : MembersLately(world_size())),
-      gather_until_(now +
-                    (options_.succession ? GatheringTime(options_) : options_.rendezvous_timeout)),
-      next_missing_notice_(now + kMissingNoticeInterval),
       now_(now),
       members_(&output_),
       end_({.limit = options_.round_limit,
@@ -63,6 +62,7 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
             .open_ended = options_.open_ended,
             .settles_last = options_.settles_last},
            &members_),
+      saves_({.calls = options_.checkpoints, .renewals = options_.renewals}, end_, &members_),
       suspicions_({.disputes = {.members = options_.own.world_size(),
                                 .peer_timeout = options_.peer_timeout,
                                 .resilient = options_.resilient,
@@ -304,7 +304,7 @@ void Coordinator::TellClosing() {
   if (phase_ != Phase::kRunning) return;
   if (end_.Close()) {
     if (agreement_) agreement_->Close(end_.limit());
-    if (calls_) calls_->Close(end_.limit());
+    saves_.Close();
     end_.TellLimit(/*growth=*/0);
     if (agreement_) TellDecrees();
   }
@@ -316,61 +316,16 @@ void Coordinator::OnCheckpoint(Round round) {
   control::Directive directive;
   directive.mutable_checkpoint_done()->set_round(round);
   members_.TellAll(directive);
-  if (calls_) calls_->OnComplete(round);
-  if (renewals_) renewals_->OnComplete(round);
-  if (!stop_ || !stop_->with || round < *stop_->with) return;
-  Abort(stop_->rank, stop_->failure,
-        absl::StrCat("the checkpoint of round ", round, " is complete; ", stop_->message));
+  const std::optional<Blame> stop = saves_.OnComplete(round);
+  if (stop) Abort(stop->culprit, stop->failure, stop->message);
 }
 
 void Coordinator::OnStop(Rank rank, const control::Failure& why) {
-  if (phase_ != Phase::kRunning || (!calls_ && !renewals_)) return OnFailure(rank, why);
-  if (stop_) return;
-  stop_ = {.rank = rank,
-           .failure = FailureFromNumber(why.failure()),
-           .message = InTheNameOf(rank, Printable(why.message(), kMaxWords))};
-  const bool over = calls_ ? calls_->over() : end_.desk().passed() >= end_.limit();
-  if (over) return TellOfLastRounds();
-  output_.notices.push_back(
-      absl::StrCat("the run ends with its next checkpoint; ", stop_->message));
-  if (renewals_) {
-    stop_->with = renewals_->under_way();
-    renewals_->Demand();
-    return Renew();
-  }
-  calls_->Demand();
-  TellCalls();
-}
-
-void Coordinator::Renew() {
-  if (phase_ != Phase::kRunning || !renewals_ || !agreement_->agreed()) return;
-  renewals_->OnTime(now_);
-  renewals_->OnPassed(end_.desk().passed());
-  const std::optional<Round> due = renewals_->due();
-  // There is no going on from the end.
-  if (!due || end_.desk().passed() >= end_.limit() || !end_.desk().Measured(*due)) return;
-  renewals_->Name();
-  output_.called = *due;
-  if (stop_ && !stop_->with) stop_->with = *due;
-  agreement_->Renew(*due);
-  TellDecrees();
-}
-
-void Coordinator::TellOfLastRounds() {
-  output_.notices.push_back(absl::StrCat(
-      "the run's last rounds are under way, and it comes to its end; ", stop_->message));
-}
-
-void Coordinator::TellCalls() {
-  const std::optional<control::Directive> directive = calls_->Take();
-  if (!directive) return;
-  members_.TellAll(*directive);
-  if (directive->has_prepare()) return;
-  if (!directive->checkpoint_at().has_round()) return stop_ ? TellOfLastRounds() : void();
-  output_.called = directive->checkpoint_at().round();
-  if (stop_ && !stop_->with) stop_->with = output_.called;
-  end_.Need(*output_.called);
-  TellClosing();
+  if (phase_ != Phase::kRunning || !saves_.on()) return OnFailure(rank, why);
+  saves_.EndWithNext({.culprit = rank,
+                      .failure = FailureFromNumber(why.failure()),
+                      .message = InTheNameOf(rank, Printable(why.message(), kMaxWords))});
+  FollowCheckpoints();
 }
 
 void Coordinator::Advance(SteadyTime now) {
@@ -384,7 +339,7 @@ void Coordinator::Awake(nanoseconds stood_still) {
   suspicions_.Postpone(stood_still);
   lately_.Postpone(stood_still);
   tenure_.Postpone(stood_still);
-  gather_until_ += stood_still;
+  rendezvous_.Postpone(stood_still);
   if (short_since_) *short_since_ += stood_still;
   if (phase_ != Phase::kRunning || members_.size() < 2 ||
       !Awakening::IsDue(stood_still, options_.peer_timeout)) {
@@ -401,10 +356,24 @@ void Coordinator::Awake(nanoseconds stood_still) {
 }
 
 void Coordinator::CallForCheckpoints() {
-  Renew();
-  if (phase_ != Phase::kRunning || !calls_ || all_done_told_) return;
-  calls_->OnTime(now_);
-  TellCalls();
+  if (phase_ != Phase::kRunning || all_done_told_) return;
+  saves_.OnTime(now_);
+  FollowCheckpoints();
+}
+
+void Coordinator::FollowCheckpoints() {
+  const bool agreed = agreement_ && agreement_->agreed();
+  if (const std::optional<Round> due = agreed ? saves_.Renew() : std::nullopt) {
+    output_.called = due;
+    agreement_->Renew(*due);
+    TellDecrees();
+  }
+  if (const std::optional<Round> named = saves_.Call()) {
+    output_.called = named;
+    end_.Need(*named);
+    TellClosing();
+  }
+  std::ranges::move(saves_.TakeNotices(), std::back_inserter(output_.notices));
 }
 
 void Coordinator::Register(SessionId session, const control::Registration& registration) {
@@ -414,18 +383,14 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
   if (!known && ComesBack(registration)) return ComeBack(session, registration);
   if (phase_ == Phase::kAborted) return TellVerdict(session, rank);
   if (known) return RegisterAgain(session, registration);
-  const auto outcast = left_out_.find(rank);
-  if (outcast != left_out_.end() && (outcast->second.process == registration.nonce() ||
-                                     (outcast->second.process == 0 && !ComesAnew(registration)))) {
-    return TellEnd(session, outcast->second.message, outcast->second.failure, rank,
-                   /*others_go_on=*/true);
+  if (const Outcast* const outcast = left_out_.Find(registration)) {
+    return TellEnd(session, outcast->message, outcast->failure, rank, /*others_go_on=*/true);
   }
   if (ComesAnew(registration) && phase_ != Phase::kGathering) {
     return Consider(session, registration);
   }
   if (succession_ && ComesAnew(registration) && rank >= 0 && rank < world_size()) {
-    early_candidates_.insert_or_assign(rank, Candidate{session, registration});
-    return;
+    return early_candidates_.Add({session, registration});
   }
   if (succession_) return Succeed(session, registration);
   // Before it is compared with the others: it cannot end a run that it is not in.
@@ -522,17 +487,14 @@ void Coordinator::TakeOver() {
     if (members_.contains(rank)) Handle(rank, report);
   }
   TellClosing();
-  for (const auto& [rank, candidate] : std::exchange(early_candidates_, {})) {
+  for (const auto& [rank, candidate] : early_candidates_.TakeAll()) {
     Consider(candidate.session, candidate.registration);
   }
 }
 
 void Coordinator::Miss(Rank rank, const std::string& message) {
   const Outcast& told =
-      left_out_
-          .insert_or_assign(
-              rank, Outcast{.process = 0, .message = message, .failure = Failure::kPeerLost})
-          .first->second;
+      left_out_.Add(rank, {.process = 0, .message = message, .failure = Failure::kPeerLost});
   if (const MemberRecord* const member = members_.Find(rank)) {
     if (member->session) {
       TellEnd(*member->session, told.message, told.failure, rank, /*others_go_on=*/true);
@@ -623,9 +585,8 @@ void Coordinator::Refuse(SessionId session, const control::Registration& registr
   directive.mutable_abort()->set_culprit(registration.rank());
   output_.End(session, std::move(directive));
   if (refusals_told_.Admit(now_)) output_.notices.push_back(message);
-  if (registration.rank() >= 0 && registration.rank() < world_size()) {
-    absences_[registration.rank()] = absl::StrCat("was refused: ", Printable(why, kMaxWords));
-  }
+  rendezvous_.NoteAbsence(registration.rank(),
+                          absl::StrCat("was refused: ", Printable(why, kMaxWords)));
 }
 
 void Coordinator::CountRefusals() {
@@ -659,8 +620,7 @@ void Coordinator::StartRun() {
   if (options_.resilient || options_.renewals) {
     agreement_.emplace(FirstView(world_size()), end_.StepLimit(), Awaited());
   }
-  if (options_.checkpoints) calls_.emplace(*options_.checkpoints, now_);
-  if (options_.renewals) renewals_.emplace(*options_.renewals, now_);
+  saves_.Begin(now_);
   end_.SendLimits();
   MissWhoHasNotCome();
 }
@@ -678,7 +638,7 @@ void Coordinator::MissWhoHasNotCome() {
   if (members_.size() == world_size()) return;
   output_.notices.push_back(absl::StrCat("begins with ", members_.size(), " of ", world_size(),
                                          " nodes, at least --min-nodes=", options_.begin_nodes,
-                                         ": ", Missing()));
+                                         ": ", rendezvous_.Missing(members_)));
   for (Rank rank = 0; rank < world_size(); ++rank) {
     if (members_.contains(rank)) continue;
     Miss(rank, absl::StrCat("the run has begun without it: rank ", rank, " did not come within ",
@@ -700,7 +660,7 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   // Whoever leaves is no member when the last one comes, though its connection closes later. It may
   // come again.
   if (phase_ == Phase::kGathering) {
-    absences_[reporter] = absl::StrCat("left: ", InTheNameOf(reporter, message));
+    rendezvous_.NoteAbsence(reporter, absl::StrCat("left: ", InTheNameOf(reporter, message)));
     return Erase(reporter);
   }
   if (phase_ != Phase::kRunning) return;
@@ -737,11 +697,11 @@ void Coordinator::TellIfAllDone() {
 void Coordinator::OnPromise(Rank rank, const control::Promise& promise) {
   if (phase_ != Phase::kRunning) return;
   absl::Status taken = absl::InvalidArgumentError("promises what it was not asked for");
-  if (calls_) taken = calls_->OnPromise(rank, promise);
+  if (saves_.asks()) taken = saves_.OnPromise(rank, promise);
   if (agreement_ && promise.round() < end_.StepLimit()) {
     taken = agreement_->OnPromise(rank, promise.ballot(), promise.round());
   }
-  if (taken.ok()) return calls_ ? TellCalls() : TellDecrees();
+  if (taken.ok()) return saves_.asks() ? FollowCheckpoints() : TellDecrees();
   Abort(rank, Failure::kPeerLost,
         absl::StrCat(members_.NameOf(rank), " ", std::string(taken.message()),
                      "; run the same grapevine on every host"));
@@ -789,7 +749,7 @@ void Coordinator::TellView(const View& agreed) {
   view.set_checkpoint(agreed.checkpoint);
   if (!end_.final() && end_.MeasuresTheEnd(agreed.from)) view.set_again(end_.limit());
   for (const Rank member : agreed.newcomers) {
-    const control::Registration& registration = candidates_.at(member).registration;
+    const control::Registration& registration = candidates_.Find(member)->registration;
     control::Newcomer& newcomer = *view.add_newcomers();
     newcomer.set_rank(member);
     newcomer.set_process(registration.nonce());
@@ -821,8 +781,8 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
   }
   joined.set_time_ns(std::max<int64_t>(0, nanoseconds(now_ - started_).count()));
   for (const Rank newcomer : view.newcomers) {
-    const Candidate candidate = candidates_.extract(newcomer).mapped();
-    left_out_.erase(newcomer);
+    const Candidate candidate = *candidates_.Take(newcomer);
+    left_out_.Remove(newcomer);
     suspicions_.TakeIn(newcomer);
     Join(candidate.session, candidate.registration);
     members_.Tell(newcomer, directive);
@@ -837,9 +797,9 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
 
 void Coordinator::TurnAway(const std::vector<Rank>& declined) {
   for (const Rank member : declined) {
-    const auto found = candidates_.extract(member);
-    if (!found) continue;
-    Refuse(found.mapped().session, found.mapped().registration,
+    const std::optional<Candidate> candidate = candidates_.Take(member);
+    if (!candidate) continue;
+    Refuse(candidate->session, candidate->registration,
            "the run is in its last rounds; there is none left for it");
   }
 }
@@ -849,7 +809,7 @@ void Coordinator::Consider(SessionId session, const control::Registration& regis
   if (why.empty()) why = NoPlaceFor(registration);
   if (phase_ == Phase::kAborted) return TellVerdict(session, registration.rank());
   if (!why.empty()) return Refuse(session, registration, why);
-  candidates_.insert_or_assign(registration.rank(), Candidate{session, registration});
+  candidates_.Add({session, registration});
   output_.notices.push_back(absl::StrCat("rank ", registration.rank(), " at ",
                                          registration.address(), " wants to come in"));
   agreement_->Admit(registration.rank());
@@ -873,10 +833,10 @@ std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
     return absl::StrCat("rank ", rank, " is taken by the process at ",
                         holder->registration.address(), ", which is in the run");
   }
-  const auto before = candidates_.find(rank);
-  if (before != candidates_.end() && before->second.registration.nonce() != registration.nonce()) {
-    return absl::StrCat("another process of rank ", rank, ", at ",
-                        before->second.registration.address(), ", waits to come in already");
+  const Candidate* const before = candidates_.Find(rank);
+  if (before != nullptr && before->registration.nonce() != registration.nonce()) {
+    return absl::StrCat("another process of rank ", rank, ", at ", before->registration.address(),
+                        ", waits to come in already");
   }
   const bool over = std::ranges::any_of(
       members_, [this](const auto& entry) { return entry.second.done_below == end_.limit(); });
@@ -884,14 +844,10 @@ std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
 }
 
 void Coordinator::Forget(SessionId session) {
-  std::erase_if(early_candidates_,
-                [session](const auto& entry) { return entry.second.session == session; });
-  const auto found = std::ranges::find_if(
-      candidates_, [session](const auto& entry) { return entry.second.session == session; });
-  if (found == candidates_.end()) return;
-  const Rank rank = found->first;
-  candidates_.erase(found);
-  agreement_->Lose(rank);
+  early_candidates_.Forget(session);
+  const std::optional<Rank> rank = candidates_.Forget(session);
+  if (!rank) return;
+  agreement_->Lose(*rank);
   TellDecrees();
 }
 
@@ -916,7 +872,7 @@ void Coordinator::Finish() {
   for (const auto& [rank, member] : members_) {
     if (member.session) TellFinish(*member.session);
   }
-  for (const auto& [rank, candidate] : std::exchange(candidates_, {})) {
+  for (const auto& [rank, candidate] : candidates_.TakeAll()) {
     Refuse(candidate.session, candidate.registration, "the run is over");
   }
 }
@@ -948,25 +904,25 @@ void Coordinator::AwaitLatecomers() {
 }
 
 void Coordinator::JudgeGathering() {
-  if (now_ >= gather_until_ && succession_) {
-    if (succession_->IsHere(self()) && tenure_.certain()) return TakeOver();
-    const bool may_be = tenure_.Uncertain(now_) < options_.rendezvous_timeout;
-    if (succession_->IsHere(self()) && may_be) return;
-    return Resign(Failure::kPeerLost,
-                  absl::StrCat(Self(), " was to take the run over, and is lost"));
+  if (!rendezvous_.IsOver(now_)) {
+    const std::optional<std::string> notice = rendezvous_.Notice(members_, now_);
+    if (notice) output_.notices.push_back(*notice);
+    return;
   }
-  if (now_ >= gather_until_ && EnoughToBegin() && tenure_.certain()) return StartRun();
-  if (now_ >= gather_until_) {
-    return Abort(-1, Failure::kRendezvous,
-                 absl::StrCat("not all of ", world_size(), " nodes came within ",
-                              HumanSeconds(options_.rendezvous_timeout), ": ", Missing(),
-                              "; start them, look at their output, or give more time with "
-                              "--rendezvous-timeout"));
-  }
-  if (now_ < next_missing_notice_) return;
-  next_missing_notice_ = now_ + kMissingNoticeInterval;
-  output_.notices.push_back(absl::StrCat("waiting for ", world_size() - members_.size(), " of ",
-                                         world_size(), " nodes: ", Missing()));
+  if (succession_) return JudgeSuccession();
+  if (EnoughToBegin() && tenure_.certain()) return StartRun();
+  Abort(-1, Failure::kRendezvous,
+        absl::StrCat("not all of ", world_size(), " nodes came within ",
+                     HumanSeconds(options_.rendezvous_timeout), ": ", rendezvous_.Missing(members_),
+                     "; start them, look at their output, or give more time with "
+                     "--rendezvous-timeout"));
+}
+
+void Coordinator::JudgeSuccession() {
+  const bool here = succession_->IsHere(self());
+  if (here && tenure_.certain()) return TakeOver();
+  if (here && tenure_.Uncertain(now_) < options_.rendezvous_timeout) return;
+  Resign(Failure::kPeerLost, absl::StrCat(Self(), " was to take the run over, and is lost"));
 }
 
 void Coordinator::JudgeSilence() {
@@ -1050,12 +1006,9 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
   output_.notices.push_back(absl::StrCat(message, "; ", members_.size() - 1, " of ", world_size(),
                                          members_.size() == 2 ? " nodes goes on" : " nodes go on"));
   const Outcast& told =
-      left_out_
-          .insert_or_assign(
-              lost, Outcast{.process = member.registration.nonce(),
-                            .message = absl::StrCat("the others go on without it: ", message),
-                            .failure = failure})
-          .first->second;
+      left_out_.Add(lost, {.process = member.registration.nonce(),
+                           .message = absl::StrCat("the others go on without it: ", message),
+                           .failure = failure});
   if (member.session) {
     TellEnd(*member.session, told.message, failure, lost, /*others_go_on=*/true);
   }
@@ -1095,10 +1048,10 @@ void Coordinator::Abort(Rank culprit, Failure failure, const std::string& messag
   for (const auto& [rank, member] : members_) {
     if (member.session) TellVerdict(*member.session, rank);
   }
-  for (const auto& [rank, candidate] : std::exchange(candidates_, {})) {
+  for (const auto& [rank, candidate] : candidates_.TakeAll()) {
     TellVerdict(candidate.session, rank);
   }
-  for (const auto& [rank, candidate] : std::exchange(early_candidates_, {})) {
+  for (const auto& [rank, candidate] : early_candidates_.TakeAll()) {
     TellVerdict(candidate.session, rank);
   }
 }
@@ -1117,20 +1070,6 @@ void Coordinator::TellEnd(SessionId session, const std::string& message, Failure
   directive.mutable_abort()->set_culprit(culprit);
   directive.mutable_abort()->set_others_go_on(others_go_on);
   output_.End(session, std::move(directive));
-}
-
-std::string Coordinator::Missing() const {
-  std::vector<Rank> missing;
-  std::string reasons;
-  for (Rank rank = 0; rank < world_size(); ++rank) {
-    if (members_.contains(rank)) continue;
-    missing.push_back(rank);
-    const auto absence = absences_.find(rank);
-    if (absence != absences_.end()) {
-      absl::StrAppend(&reasons, "; rank ", rank, " ", absence->second);
-    }
-  }
-  return absl::StrCat(Named(missing), missing.size() == 1 ? " is" : " are", " missing", reasons);
 }
 
 }  // namespace grapevine

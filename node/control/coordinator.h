@@ -73,13 +73,19 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "node/control/awakening.h"
+#include "node/control/blame.h"
 #include "node/control/budget_desk.h"
+#include "node/control/candidates.h"
+#include "node/control/checkpoint_calls.h"
 #include "node/control/control.pb.h"
 #include "node/control/control_protocol.h"
-#include "node/control/coordinated_checkpoints.h"
 #include "node/control/dispatch.h"
 #include "node/control/members.h"
 #include "node/control/notice_throttle.h"
+#include "node/control/outcasts.h"
+#include "node/control/rendezvous.h"
+#include "node/control/renewals.h"
+#include "node/control/run_checkpoints.h"
 #include "node/control/run_limit.h"
 #include "node/control/standstill.h"
 #include "node/control/succession.h"
@@ -219,35 +225,11 @@ class Coordinator {
   const absl::Status& verdict() const { return verdict_; }
 
  private:
-  // The reason for which the run ends with a checkpoint, and that checkpoint.
-  struct Stop {
-    Rank rank = 0;
-    Failure failure = Failure::kOther;
-    std::string message;
-    std::optional<Round> with = std::nullopt;  // once its round is named
-  };
-
-  // What an excluded node is told if it comes back.
-  struct Outcast {
-    uint64_t process;
-    std::string message;
-    Failure failure;
-  };
-
-  // A process that waits to come in.
-  struct Candidate {
-    SessionId session;
-    control::Registration registration;
-  };
-
   void Advance(SteadyTime now);
   // Extends all deadlines after this process did nothing for `stood_still`, until now.
   void Awake(std::chrono::nanoseconds stood_still);
   // Admits or refuses a process that wants to come into a run that is under way.
   void Consider(SessionId session, const control::Registration& registration);
-  static bool ComesAnew(const control::Registration& registration) {
-    return registration.joins() && registration.run_id().empty();
-  }
   // Returns why a process cannot come in; empty if it can.
   std::string NoPlaceFor(const control::Registration& registration);
   // Takes in the newcomers of a view that members have agreed upon.
@@ -315,17 +297,15 @@ class Coordinator {
   void TellDecrees();
   // Tells all members to save, if it is time.
   void CallForCheckpoints();
-  // Tells members what the checkpoint calls have for them.
-  void TellCalls();
-  // Begins a view for a checkpoint of nodes that share a budget, once all have measured its round.
-  void Renew();
-  // Notes that the run has no round left to save after.
-  void TellOfLastRounds();
+  // Does what the run's checkpoints ask for now.
+  void FollowCheckpoints();
   // Handles a node's wish that the run end with its next checkpoint.
   void OnStop(Rank rank, const control::Failure& why);
   bool IsDone(Rank rank) const;
   bool AllDone() const;
   void JudgeGathering();
+  // Judges a take-over for which not all awaited nodes have come in time.
+  void JudgeSuccession();
   void JudgeRunning();
   // Judges how long the coordinator may go without judging others (Defers).
   void JudgeDeferred();
@@ -362,20 +342,19 @@ class Coordinator {
   Rank world_size() const { return options_.own.world_size(); }
   Rank self() const { return options_.own.rank(); }
   std::string Self() const;  // for messages
-  std::string Missing() const;
 
   const CoordinatorOptions options_;
   Phase phase_ = Phase::kGathering;
   absl::Status verdict_;
-  Rank culprit_ = -1;                     // of the verdict
-  std::map<Rank, std::string> absences_;  // why a rank has not come, as far as that is known
-  std::set<Rank> latecomers_;             // ranks that have yet to hear that the run cannot begin
-  std::map<Rank, Outcast> left_out_;
-  std::map<Rank, Candidate> candidates_;
-  std::map<Rank, Candidate> early_candidates_;  // came while the run is taken over
-  std::vector<control::View> views_;            // agreed upon, as far as they are known
-  std::vector<std::string> addresses_;          // by rank; of a lost node, its last one
+  Rank culprit_ = -1;          // of the verdict
+  std::set<Rank> latecomers_;  // ranks that have yet to hear that the run cannot begin
+  Outcasts left_out_;
+  Candidates candidates_;
+  Candidates early_candidates_;         // came while the run is taken over
+  std::vector<control::View> views_;    // agreed upon, as far as they are known
+  std::vector<std::string> addresses_;  // by rank; of a lost node, its last one
   SteadyTime started_;
+  Rendezvous rendezvous_;
   NoticeThrottle refusals_told_;
   VitalSigns vitals_;  // of the members
   Tenure tenure_;
@@ -385,21 +364,17 @@ class Coordinator {
   MembersLately lately_;
   std::optional<SteadyTime> short_since_;  // since when members are too few, and wait
   uint32_t ballot_ = 0;
-  std::optional<CheckpointCalls> calls_;  // while the run goes on, if it has them
-  std::optional<Renewals> renewals_;      // while the run goes on, if it has them
-  std::optional<Stop> stop_;
   std::optional<Succession> succession_;  // while members that are left come
   // Reports about the run that came while members that are left still come: of each node, at most
   // one for each of its peers, one for itself, and one that it is done.
   std::vector<std::pair<Rank, control::Report>> early_;
   bool resigned_ = false;
   bool all_done_told_ = false;
-  SteadyTime gather_until_;
-  SteadyTime next_missing_notice_;
   SteadyTime now_;
   Output output_;
   Members members_;
   RunLimit end_;
+  RunCheckpoints saves_;
   Suspicions suspicions_;
 };
 

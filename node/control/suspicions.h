@@ -15,21 +15,14 @@
 #include <string>
 
 #include "base/ids.h"
-#include "base/status.h"
 #include "node/control/accusations.h"
+#include "node/control/blame.h"
 #include "node/control/control_protocol.h"
 #include "node/control/first_contacts.h"
 #include "node/control/members.h"
 #include "node/control/vital_signs.h"
 
 namespace grapevine {
-
-// Why a member has to go, or, with a culprit of -1, why the run cannot go on with any.
-struct Blame {
-  Rank culprit;
-  Failure failure;
-  std::string message;
-};
 
 class Suspicions {
  public:

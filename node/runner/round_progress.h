@@ -13,7 +13,7 @@
 namespace grapevine {
 
 // The leave of a node to go through its rounds before it hears more, if rank 0 may ask about it. It
-// lets rank 0 name a round that no node has completed (node/control/coordinated_checkpoints.h).
+// lets rank 0 name a round that no node has completed (node/control/checkpoint_calls.h).
 //
 // The algorithm gets leave for a few rounds ahead of those that it has completed (RoundLimit). A
 // node that is asked answers at once with the leave that it has, even if its runner is busy or has

@@ -1,11 +1,11 @@
+#include "node/control/checkpoint_desk.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "node/control/coordinated_checkpoints.h"
 
 namespace grapevine {
 namespace {
