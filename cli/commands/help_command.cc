@@ -15,10 +15,18 @@ void AddHelpCommand(CommandLine& line) {
                    .help = "of which command (default: of the program)",
                    .placeholder = kCommandPlaceholder},
                   name.get());
-  command.SetFooter("Examples:\n  grapevine help train");
-  command.OnChosen([name, &line] {
+  const auto topic = std::make_shared<std::string>();
+  command.AddFlag({.names = "TOPIC",
+                   .help = "all: every flag; or one of them, which is then described alone",
+                   .placeholder = "FLAG"},
+                  topic.get());
+  command.SetFooter(
+      "Examples:\n  grapevine help train\n  grapevine help train all\n"
+      "  grapevine help sim algorithm");
+  command.OnChosen([name, topic, &line]() -> absl::Status {
     if (!name->empty()) RETURN_IF_ERROR(line.CheckCommand(*name));
-    std::cout << line.Help(*name);
+    ASSIGN_OR_RETURN(const std::string help, line.Help(*name, *topic));
+    std::cout << help;
     return absl::OkStatus();
   });
 }

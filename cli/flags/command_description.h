@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/registry.h"
+
 namespace grapevine {
 
 // A flag, or an argument without a flag.
@@ -23,6 +25,10 @@ struct FlagDescription {
   std::vector<std::string> words;
   bool required = false;
   bool repeated = false;
+  // Whether the short help leaves the flag out.
+  bool rare = false;
+  std::string brief;             // the help as the short help has it, without the choices
+  std::vector<Listing> choices;  // what is registered for the value
 };
 
 struct CommandDescription {

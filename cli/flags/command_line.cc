@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -14,44 +15,11 @@
 #include "base/printable.h"
 #include "base/registry.h"
 #include "base/status.h"
+#include "cli/flags/help_text.h"
 #include "cli/terminal/text_output.h"
 
 namespace grapevine {
 namespace {
-
-// The look of the help: one column of flags, wrapped texts, defaults in brackets.
-class HelpFormatter : public CLI::Formatter {
- public:
-  // `traits` must outlive the formatter.
-  explicit HelpFormatter(const TraitsOfFlags* traits) : traits_(traits) {
-    column_width(30);
-    label("SUBCOMMAND", "COMMAND");
-    label("Positionals", "Arguments");
-  }
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
-  std::string make_option_opts(const CLI::Option* option) const override;
-  std::string make_option_desc(const CLI::Option* option) const override;
-  std::string make_help(const CLI::App* app, std::string name,
-                        CLI::AppFormatMode mode) const override;
-
- private:
-  const TraitsOfFlags* traits_;
-};
-
-// Breaks between words, so that help fits 100 columns.
-std::string Wrap(const std::string& text) {
-  constexpr size_t kColumns = 68;
-  std::string wrapped;
-  size_t column = 0;
-  const std::vector<std::string> words = absl::StrSplit(text, ' ');
-  for (const std::string& word : words) {
-    const bool breaks = column > 0 && column + 1 + word.size() > kColumns;
-    if (column > 0) wrapped += breaks ? '\n' : ' ';
-    column = breaks ? word.size() : column + (column > 0) + word.size();
-    wrapped += word;
-  }
-  return wrapped;
-}
 
 FlagTraits TraitsOf(const CLI::Option& option, const TraitsOfFlags& traits) {
   const auto known = traits.find(&option);
@@ -77,36 +45,12 @@ std::vector<std::string> TypedNames(const CLI::Option& option, const TraitsOfFla
   return names;
 }
 
-// Returns "--no-overwrite", not "--no-overwrite{false}".
-std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_positional) const {
-  return is_positional ? CLI::Formatter::make_option_name(option, is_positional)
-                       : absl::StrJoin(TypedNames(*option, *traits_), ",");
-}
-
 // Returns the placeholder without the list that a check appends ("AXIS:{x,y}"), and without the
 // "..." of several values.
 std::string Placeholder(const CLI::Option& option) {
   if (option.get_type_size() == 0) return "";
   const std::string type = option.get_type_name();
   return absl::StrReplaceAll(type.substr(0, type.find(":{")), {{"...", ""}});
-}
-
-std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
-  if (option->get_type_size() == 0) return "";  // a switch
-  return absl::StrCat(" ", Placeholder(*option), option->get_expected_max() > 1 ? "..." : "");
-}
-
-std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
-  const std::string value = option->get_default_str();
-  return Wrap(absl::StrCat(option->get_description(),
-                           value.empty() ? "" : absl::StrCat(" [", value, "]"),
-                           option->get_required() ? " (required)" : ""));
-}
-
-std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
-                                     CLI::AppFormatMode mode) const {
-  return absl::StrReplaceAll(CLI::Formatter::make_help(app, std::move(name), mode),
-                             {{"\n\n\n", "\n\n"}});
 }
 
 // Returns "grapevine train".
@@ -258,15 +202,19 @@ std::vector<const CLI::Option*> InOrderOfHelp(const CLI::App& command) {
 }
 
 FlagDescription DescribeFlag(const CLI::Option& option, const TraitsOfFlags& traits) {
+  const FlagTraits own = TraitsOf(option, traits);
   return {.names = TypedNames(option, traits),
           .placeholder = Placeholder(option),
           .help = option.get_description(),
           .fallback = option.get_default_str(),
           .group = option.get_group(),
-          .words = TraitsOf(option, traits).words,
+          .words = own.words,
           .required = option.get_required(),
           .repeated = option.get_expected_max() > 1 ||
-                      option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll};
+                      option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll,
+          .rare = own.rare,
+          .brief = own.brief,
+          .choices = own.choices};
 }
 
 CommandDescription DescribeCommand(const CLI::App& command, const TraitsOfFlags& traits) {
@@ -282,6 +230,49 @@ CommandDescription DescribeCommand(const CLI::App& command, const TraitsOfFlags&
     if (!hidden) description.commands.push_back(DescribeCommand(*subcommand, traits));
   }
   return description;
+}
+
+// Returns "all" of an argument "--help=all"; empty if no argument is of this kind.
+std::string HelpTopic(int argc, char** argv) {
+  constexpr std::string_view kHelp = "--help=";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument(argv[i]);
+    if (argument == "--") break;
+    if (argument.starts_with(kHelp)) return std::string(argument.substr(kHelp.size()));
+  }
+  return "";
+}
+
+// Returns the flag called `topic`, as a person may write it: "lr", "--lr", "eval_every".
+const FlagDescription* FindFlag(const CommandDescription& command, const std::string& topic) {
+  const std::string bare = topic.substr(std::min(topic.find_first_not_of('-'), topic.size()));
+  const std::string name = absl::StrReplaceAll(bare, {{"_", "-"}});
+  for (const FlagDescription& flag : command.flags) {
+    for (const char* dashes : {"--", "-"}) {
+      if (std::ranges::find(flag.names, dashes + name) != flag.names.end()) return &flag;
+    }
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::string> HelpOn(const CLI::App& command, const std::string& topic,
+                                   const TraitsOfFlags& traits) {
+  const CommandDescription description = DescribeCommand(command, traits);
+  const std::string name = FullName(command);
+  if (topic.empty()) return HelpText(description, name, HelpExtent::kShort);
+  if (topic == "all") return HelpText(description, name, HelpExtent::kAll);
+  if (const FlagDescription* flag = FindFlag(description, topic)) return FlagHelpText(*flag, name);
+  const std::string typed = topic.starts_with('-') ? topic : "--" + topic;
+  return UsageError(DescribeUnknownFlag(command, typed));
+}
+
+// Prints the help on a topic and returns the exit code.
+int PrintHelp(const CLI::App& command, const std::string& topic, const TraitsOfFlags& traits) {
+  const absl::StatusOr<std::string> help = HelpOn(command, topic, traits);
+  if (!help.ok()) return ReportFailure(command, help.status());
+  std::cout << *help;
+  const absl::Status written = FlushStandardOutput();
+  return written.ok() ? 0 : ReportFailure(command, written);
 }
 
 }  // namespace
@@ -320,7 +311,11 @@ Flag& Flag::ShowDefault(const std::string& text) {
 Flag Command::Declared(CLI::Option* option, const FlagText& text) {
   if (!text.placeholder.empty()) option->type_name(text.placeholder);
   if (!text.group.empty()) option->group(text.group);
-  (*traits_)[option] = {.words = text.words, .aliases = text.aliases};
+  (*traits_)[option] = {.words = text.words,
+                        .aliases = text.aliases,
+                        .rare = text.rare,
+                        .brief = text.brief,
+                        .choices = text.choices};
   const bool takes_a_value = option->nonpositional() && option->get_expected_min() > 0;
   if (takes_a_value) option->check(CheckValue);
   return Flag(option, traits_);
@@ -367,7 +362,6 @@ void Command::OnChosen(std::function<absl::Status()> body) {
 
 CommandLine::CommandLine(const std::string& program, const std::string& description)
     : app_(std::make_unique<CLI::App>(description, program)) {
-  app_->formatter(std::make_shared<HelpFormatter>(&traits_));
   app_->group("Commands")->require_subcommand(1);
   app_->set_help_flag("-h,--help", "print this help and exit");
 }
@@ -400,16 +394,14 @@ absl::Status CommandLine::CheckCommand(const std::string& name) const {
   return exists ? absl::OkStatus() : UsageError(DescribeUnknown(*app_, name));
 }
 
-std::string CommandLine::Help(const std::string& name) const {
-  const CLI::App& command = name.empty() ? *app_ : *app_->get_subcommand(name);
-  // The command's own help() is that of the command that is running.
-  return command.get_formatter()->make_help(&command, FullName(command),
-                                            CLI::AppFormatMode::Normal);
+absl::StatusOr<std::string> CommandLine::Help(const std::string& name,
+                                              const std::string& topic) const {
+  return HelpOn(name.empty() ? *app_ : *app_->get_subcommand(name), topic, traits_);
 }
 
 int CommandLine::Run(int argc, char** argv) {
   if (argc <= 1) {
-    std::cerr << app_->help() << "\n";
+    std::cerr << HelpOn(*app_, "", traits_).value() << "\n";
     return ReportFailure(*app_, UsageError("a command is missing"));
   }
   const CLI::App& named = NamedFirst(*app_, argc, argv);
@@ -420,13 +412,18 @@ int CommandLine::Run(int argc, char** argv) {
     return ReportFailure(
         named, UsageError(absl::StrCat("unknown flag ", flag, "; did you mean -", flag, "?")));
   }
+  if (const std::string topic = HelpTopic(argc, argv); !topic.empty()) {
+    return PrintHelp(named, topic, traits_);
+  }
   std::vector<std::string> arguments = Arguments(named, argc, argv);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   try {
     app_->parse(argc, pointers.data());
+  } catch (const CLI::CallForHelp&) {
+    return PrintHelp(Chosen(*app_), "", traits_);
   } catch (const CLI::ParseError& error) {
-    // Help and version arrive as exceptions too.
+    // The version arrives as an exception, too.
     const CLI::App& command = app_->remaining().empty() ? Chosen(*app_) : *app_;
     if (error.get_exit_code() != 0) return ReportFailure(command, Mistake(command, error));
     app_->exit(error);

@@ -22,6 +22,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/registry.h"
 #include "cli/flags/command_description.h"
 
 namespace CLI {
@@ -41,6 +43,10 @@ struct FlagText {
   // Other names ("--learning-rate"), which other programs or commands use: accepted, and shown
   // nowhere.
   std::vector<std::string> aliases = {};
+  // FlagDescription has what these are.
+  bool rare = false;
+  std::string brief = "";
+  std::vector<Listing> choices = {};
 };
 
 // The placeholder of an argument that names a command of the program; its words are all commands.
@@ -50,6 +56,9 @@ inline constexpr char kCommandPlaceholder[] = "COMMAND";
 struct FlagTraits {
   std::vector<std::string> words;
   std::vector<std::string> aliases;
+  bool rare = false;
+  std::string brief;
+  std::vector<Listing> choices;
 };
 using TraitsOfFlags = std::map<const CLI::Option*, FlagTraits>;
 
@@ -131,14 +140,16 @@ class CommandLine {
 
   // Returns kUsage, with the nearest command, unless a command is called `name`.
   absl::Status CheckCommand(const std::string& name) const;
-  // Returns the help of the command `name`, or of the program if `name` is empty.
-  std::string Help(const std::string& name) const;
+  // Returns the help of the command `name`, or of the program if `name` is empty. `topic` is "" for
+  // what most people use, "all", or a flag with or without its dashes, which is then described
+  // alone. kUsage, with the nearest flag, if there is none of this name.
+  absl::StatusOr<std::string> Help(const std::string& name, const std::string& topic = "") const;
 
   // Parses the arguments and runs the command. Answers an unknown flag with the commands that have
   // it, else with the nearest flag; an unknown command with the nearest command; no arguments with
   // the help. Refuses a flag that lacks its value (`--out=`), which never swallows the next flag.
-  // `-n=4` is `-n 4`. Returns the exit code of the process; failing to write standard output is a
-  // failure.
+  // `-n=4` is `-n 4`. Answers `--help` and `--help=TOPIC` as Help does. Returns the exit code of
+  // the process; failing to write standard output is a failure.
   int Run(int argc, char** argv);
 
  private:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -30,6 +32,37 @@ constexpr const char* kOthers[] = {
     "GRAPEVINE_CUDA",             // for the build: with GPUs or without
 };
 
+using Fields = std::vector<const ConfigField*>;
+
+// What most people set: --help shows these, and --help=all the others as well.
+constexpr std::string_view kCommon[] = {
+    "nodes", "topology",  "algorithm",  "model", "data",        "epochs",    "batch",
+    "lr",    "optimizer", "device",     "out",   "dashboard",   "resume",    "checkpoint_every",
+    "hosts", "rank",      "world_size", "join",  "coordinator", "token_file"};
+// What most people set besides, where a command simulates a network.
+constexpr std::string_view kCommonInSimulation[] = {"network", "bandwidth", "latency", "compute",
+                                                    "straggler"};
+
+bool HasName(std::span<const std::string_view> names, const ConfigField& field) {
+  return std::ranges::any_of(
+      names, [&field](std::string_view name) { return &ConfigFieldNamed(name) == &field; });
+}
+
+bool IsRare(const ConfigField& field, const Fields& declared) {
+  const bool simulates = std::ranges::any_of(
+      declared, [](const ConfigField* other) { return other->name() == "network"; });
+  return !HasName(kCommon, field) && !(simulates && HasName(kCommonInSimulation, field));
+}
+
+// Returns the help up to where it goes into details, and not within parentheses.
+std::string Brief(const std::string& help) {
+  for (size_t end = help.find("; "); end != std::string::npos; end = help.find("; ", end + 1)) {
+    const std::string brief = help.substr(0, end);
+    if (std::ranges::count(brief, '(') == std::ranges::count(brief, ')')) return brief;
+  }
+  return help;
+}
+
 std::vector<std::string> Settings() {
   std::vector<std::string> names;
   for (const ConfigField* field : ConfigFields()) names.push_back(VariableName(*field));
@@ -42,22 +75,24 @@ std::string SettingOf(const std::string& variable) {
 }
 
 // Returns the aliases that are not the name of another declared flag: `node` has a --world-size.
-std::vector<std::string> Aliases(const ConfigField& field,
-                                 const std::vector<const ConfigField*>& declared) {
+std::vector<std::string> Aliases(const ConfigField& field, const Fields& declared) {
   std::vector<std::string> aliases = FlagAliases(field);
   for (const ConfigField* other : declared) std::erase(aliases, FlagName(*other));
   return aliases;
 }
 
-Flag DeclareSwitch(Command command, const ConfigField& field, const FieldInfo& info) {
+Flag DeclareSwitch(Command command, const ConfigField& field, const Fields& declared) {
+  const FieldInfo& info = InfoOf(field);
   const std::string flag = FlagName(field);
   return command.AddSwitch({.names = absl::StrCat(flag, ",!--no-", flag.substr(2)),
                             .help = info.help(),
-                            .group = info.group()});
+                            .group = info.group(),
+                            .rare = IsRare(field, declared),
+                            .brief = Brief(info.help())});
 }
 
-Flag DeclareValue(Command command, const ConfigField& field, const FieldInfo& info,
-                  std::vector<std::string> aliases) {
+Flag DeclareValue(Command command, const ConfigField& field, const Fields& declared) {
+  const FieldInfo& info = InfoOf(field);
   const std::string letter = info.has_short_flag() ? absl::StrCat("-", info.short_flag(), ",") : "";
   return command
       .AddText({.names = letter + FlagName(field),
@@ -65,16 +100,21 @@ Flag DeclareValue(Command command, const ConfigField& field, const FieldInfo& in
                 .placeholder = info.placeholder(),
                 .group = info.group(),
                 .words = ValueWords(field),
-                .aliases = std::move(aliases)},
+                .aliases = Aliases(field, declared),
+                .rare = IsRare(field, declared),
+                .brief = Brief(info.help()),
+                .choices = Registered(field.name())},
                field.is_repeated())
       .ShowDefault(FieldText(field, Config()));
 }
 
-Flag Declare(Command command, const ConfigField& field,
-             const std::vector<const ConfigField*>& declared) {
-  const FieldInfo& info = InfoOf(field);
-  return IsSwitch(field) ? DeclareSwitch(command, field, info)
-                         : DeclareValue(command, field, info, Aliases(field, declared));
+std::vector<std::pair<const ConfigField*, Flag>> DeclareAll(Command command, const Fields& fields) {
+  std::vector<std::pair<const ConfigField*, Flag>> flags;
+  for (const ConfigField* field : fields) {
+    const auto declare = IsSwitch(*field) ? DeclareSwitch : DeclareValue;
+    flags.emplace_back(field, declare(command, *field, fields));
+  }
+  return flags;
 }
 
 // Join the values of a repeated flag: all of them belong to one run, whether or not lists make
@@ -90,7 +130,8 @@ Flag DeclareFile(Command command) {
        .help = "textproto of these settings, such as an earlier run's config.textproto; flags and "
                "GRAPEVINE_* variables override it",
        .placeholder = "FILE",
-       .group = "Output"},
+       .group = "Output",
+       .rare = true},
       /*repeated=*/false);
 }
 
@@ -150,10 +191,7 @@ std::vector<const ConfigField*> FieldsInGroups(std::initializer_list<std::string
 
 ConfigFlags::ConfigFlags(Command command, const std::vector<const ConfigField*>& fields,
                          const Flag* condition)
-    : file_(DeclareFile(command)) {
-  for (const ConfigField* field : fields) {
-    flags_.emplace_back(field, Declare(command, *field, fields));
-  }
+    : flags_(DeclareAll(command, fields)), file_(DeclareFile(command)) {
   if (condition == nullptr) return;
   file_.Needs(*condition);
   for (auto& [field, flag] : flags_) flag.Needs(*condition);

@@ -390,7 +390,7 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
     return Consider(session, registration);
   }
   if (succession_ && ComesAnew(registration) && rank >= 0 && rank < world_size()) {
-    return early_candidates_.Add({session, registration});
+    return early_applicants_.Add({session, registration});
   }
   if (succession_) return Succeed(session, registration);
   // Before it is compared with the others: it cannot end a run that it is not in.
@@ -487,8 +487,8 @@ void Coordinator::TakeOver() {
     if (members_.contains(rank)) Handle(rank, report);
   }
   TellClosing();
-  for (const auto& [rank, candidate] : early_candidates_.TakeAll()) {
-    Consider(candidate.session, candidate.registration);
+  for (const auto& [rank, applicant] : early_applicants_.TakeAll()) {
+    Consider(applicant.session, applicant.registration);
   }
 }
 
@@ -749,7 +749,7 @@ void Coordinator::TellView(const View& agreed) {
   view.set_checkpoint(agreed.checkpoint);
   if (!end_.final() && end_.MeasuresTheEnd(agreed.from)) view.set_again(end_.limit());
   for (const Rank member : agreed.newcomers) {
-    const control::Registration& registration = candidates_.Find(member)->registration;
+    const control::Registration& registration = applicants_.Find(member)->registration;
     control::Newcomer& newcomer = *view.add_newcomers();
     newcomer.set_rank(member);
     newcomer.set_process(registration.nonce());
@@ -781,25 +781,25 @@ void Coordinator::TakeIn(const View& view, const control::View& told) {
   }
   joined.set_time_ns(std::max<int64_t>(0, nanoseconds(now_ - started_).count()));
   for (const Rank newcomer : view.newcomers) {
-    const Candidate candidate = *candidates_.Take(newcomer);
+    const Applicant applicant = *applicants_.Take(newcomer);
     left_out_.Remove(newcomer);
     suspicions_.TakeIn(newcomer);
-    Join(candidate.session, candidate.registration);
+    Join(applicant.session, applicant.registration);
     members_.Tell(newcomer, directive);
     if (!IsServer(newcomer)) end_.TakeIn(newcomer);
     if (!Short()) short_since_.reset();
     output_.newcomers.emplace_back(newcomer, view.from);
     output_.notices.push_back(absl::StrCat(
-        "rank ", newcomer, " at ", candidate.registration.address(), " comes in from round ",
+        "rank ", newcomer, " at ", applicant.registration.address(), " comes in from round ",
         view.from, " on; ", members_.size(), " of ", world_size(), " nodes go on"));
   }
 }
 
 void Coordinator::TurnAway(const std::vector<Rank>& declined) {
   for (const Rank member : declined) {
-    const std::optional<Candidate> candidate = candidates_.Take(member);
-    if (!candidate) continue;
-    Refuse(candidate->session, candidate->registration,
+    const std::optional<Applicant> applicant = applicants_.Take(member);
+    if (!applicant) continue;
+    Refuse(applicant->session, applicant->registration,
            "the run is in its last rounds; there is none left for it");
   }
 }
@@ -809,7 +809,7 @@ void Coordinator::Consider(SessionId session, const control::Registration& regis
   if (why.empty()) why = NoPlaceFor(registration);
   if (phase_ == Phase::kAborted) return TellVerdict(session, registration.rank());
   if (!why.empty()) return Refuse(session, registration, why);
-  candidates_.Add({session, registration});
+  applicants_.Add({session, registration});
   output_.notices.push_back(absl::StrCat("rank ", registration.rank(), " at ",
                                          registration.address(), " wants to come in"));
   agreement_->Admit(registration.rank());
@@ -833,7 +833,7 @@ std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
     return absl::StrCat("rank ", rank, " is taken by the process at ",
                         holder->registration.address(), ", which is in the run");
   }
-  const Candidate* const before = candidates_.Find(rank);
+  const Applicant* const before = applicants_.Find(rank);
   if (before != nullptr && before->registration.nonce() != registration.nonce()) {
     return absl::StrCat("another process of rank ", rank, ", at ", before->registration.address(),
                         ", waits to come in already");
@@ -844,8 +844,8 @@ std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
 }
 
 void Coordinator::Forget(SessionId session) {
-  early_candidates_.Forget(session);
-  const std::optional<Rank> rank = candidates_.Forget(session);
+  early_applicants_.Forget(session);
+  const std::optional<Rank> rank = applicants_.Forget(session);
   if (!rank) return;
   agreement_->Lose(*rank);
   TellDecrees();
@@ -872,8 +872,8 @@ void Coordinator::Finish() {
   for (const auto& [rank, member] : members_) {
     if (member.session) TellFinish(*member.session);
   }
-  for (const auto& [rank, candidate] : candidates_.TakeAll()) {
-    Refuse(candidate.session, candidate.registration, "the run is over");
+  for (const auto& [rank, applicant] : applicants_.TakeAll()) {
+    Refuse(applicant.session, applicant.registration, "the run is over");
   }
 }
 
@@ -1048,11 +1048,11 @@ void Coordinator::Abort(Rank culprit, Failure failure, const std::string& messag
   for (const auto& [rank, member] : members_) {
     if (member.session) TellVerdict(*member.session, rank);
   }
-  for (const auto& [rank, candidate] : candidates_.TakeAll()) {
-    TellVerdict(candidate.session, rank);
+  for (const auto& [rank, applicant] : applicants_.TakeAll()) {
+    TellVerdict(applicant.session, rank);
   }
-  for (const auto& [rank, candidate] : early_candidates_.TakeAll()) {
-    TellVerdict(candidate.session, rank);
+  for (const auto& [rank, applicant] : early_applicants_.TakeAll()) {
+    TellVerdict(applicant.session, rank);
   }
 }
 

@@ -72,20 +72,20 @@
 #include "algorithm/membership/view_agreement.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "node/control/applicants.h"
 #include "node/control/awakening.h"
 #include "node/control/blame.h"
 #include "node/control/budget_desk.h"
-#include "node/control/candidates.h"
 #include "node/control/checkpoint_calls.h"
 #include "node/control/control.pb.h"
 #include "node/control/control_protocol.h"
+#include "node/control/coordinated_checkpoints.h"
 #include "node/control/dispatch.h"
 #include "node/control/members.h"
 #include "node/control/notice_throttle.h"
 #include "node/control/outcasts.h"
 #include "node/control/rendezvous.h"
 #include "node/control/renewals.h"
-#include "node/control/run_checkpoints.h"
 #include "node/control/run_limit.h"
 #include "node/control/standstill.h"
 #include "node/control/succession.h"
@@ -234,9 +234,9 @@ class Coordinator {
   std::string NoPlaceFor(const control::Registration& registration);
   // Takes in the newcomers of a view that members have agreed upon.
   void TakeIn(const View& view, const control::View& told);
-  // Refuses candidates for which the run has no round left.
+  // Refuses applicants for which the run has no round left.
   void TurnAway(const std::vector<Rank>& declined);
-  // Drops the candidate whose session this was, if it was one's.
+  // Drops the applicant whose session this was, if it was one's.
   void Forget(SessionId session);
   void TellPrepare(const Prepare& prepare);
   void TellView(const View& view);
@@ -349,8 +349,8 @@ class Coordinator {
   Rank culprit_ = -1;          // of the verdict
   std::set<Rank> latecomers_;  // ranks that have yet to hear that the run cannot begin
   Outcasts left_out_;
-  Candidates candidates_;
-  Candidates early_candidates_;         // came while the run is taken over
+  Applicants applicants_;
+  Applicants early_applicants_;         // came while the run is taken over
   std::vector<control::View> views_;    // agreed upon, as far as they are known
   std::vector<std::string> addresses_;  // by rank; of a lost node, its last one
   SteadyTime started_;
@@ -374,7 +374,7 @@ class Coordinator {
   Output output_;
   Members members_;
   RunLimit end_;
-  RunCheckpoints saves_;
+  CoordinatedCheckpoints saves_;
   Suspicions suspicions_;
 };
 

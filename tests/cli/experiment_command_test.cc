@@ -150,7 +150,7 @@ TEST(ExperimentCommand, PrintsOriginsInADryRun) {
 }
 
 TEST(ExperimentCommand, HelpsByGroupWithDefaults) {
-  const Outcome outcome = Call({"train", "--help"});
+  const Outcome outcome = Call({"train", "--help=all"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("\nTraining:\n"));
   EXPECT_THAT(outcome.out,

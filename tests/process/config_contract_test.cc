@@ -128,7 +128,7 @@ const std::string& Help() {
   static const std::string* const help = [] {
     auto* const texts = new std::string;
     for (const char* command : {"train", "node", "sim"}) {
-      *texts += testing::RunGrapevine({command, "--help"}).output;
+      *texts += testing::RunGrapevine({command, "--help=all"}).output;
     }
     return texts;
   }();

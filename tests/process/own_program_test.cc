@@ -91,7 +91,7 @@ TEST(GrapevineWithMine, RunsThemByNameForRealAndSimulatedWithTheSameBits) {
 }
 
 TEST(GrapevineWithMine, HelpErrorsAndAdviceKnowThem) {
-  EXPECT_THAT(RunGrapevine({"train", "--help"}, kWithMine).output,
+  EXPECT_THAT(RunGrapevine({"train", "--help=all"}, kWithMine).output,
               AllOf(HasSubstr("ladder"), HasSubstr("periodic-gossip[:every=4]"), HasSubstr("sgdw"),
                     HasSubstr("double-well[:dim=10][:tilt=0.1]")));
   const Ended refused = RunGrapevine({"train", "--topology=laddr"}, kWithMine);

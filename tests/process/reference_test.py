@@ -61,7 +61,7 @@ class ManualTest(unittest.TestCase):
     def test_a_page_has_every_flag_of_the_help(self):
         for command in commands():
             page = printed("manual", command).replace("\\-", "-")
-            flags = re.findall(r"^  (?:-\w,)?(--[a-z-]+)", printed(command, "--help"), re.M)
+            flags = re.findall(r"^  (?:-\w,)?(--[a-z-]+)", printed(command, "--help=all"), re.M)
             self.assertIn("--help", flags)
             for flag in flags:
                 self.assertIn(f"\\fB{flag}\\fR", page)
@@ -97,7 +97,7 @@ class JsonTest(unittest.TestCase):
         reference = json.loads(printed("manual", "--json"))
         self.assertEqual([command["name"] for command in reference["commands"]], commands())
         for command in reference["commands"]:
-            flags = re.findall(r"^  (?:-\w,)?(--[a-z-]+)", printed(command["name"], "--help"), re.M)
+            flags = re.findall(r"^  (?:-\w,)?(--[a-z-]+)", printed(command["name"], "--help=all"), re.M)
             described = [name for flag in command["flags"] for name in flag["names"]]
             self.assertEqual([flag for flag in flags if flag not in described], [])
         registered = json.loads(printed("version", "--json"))["registered"]

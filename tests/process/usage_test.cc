@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/exit_codes.h"
 #include "tests/process/grapevine_process.h"
@@ -54,8 +56,29 @@ std::string AnswerTo(const std::vector<std::string>& arguments) {
 TEST(Usage, HelpIsACommandToo) {
   EXPECT_EQ(AnswerTo({"help"}), AnswerTo({"--help"}));
   EXPECT_EQ(AnswerTo({"help", "train"}), AnswerTo({"train", "--help"}));
+  EXPECT_EQ(AnswerTo({"help", "train", "all"}), AnswerTo({"train", "--help=all"}));
   ExpectRefused({"help", "trian"}, kUsage,
                 HasSubstr("grapevine help: unknown command trian; did you mean train?"));
+}
+
+TEST(Usage, TheHelpIsShortAndEverythingIsAWordAway) {
+  const std::string brief = AnswerTo({"train", "--help"});
+  EXPECT_LT(std::ranges::count(brief, '\n'), 90);
+  EXPECT_THAT(brief, AllOf(HasSubstr("--algorithm SPEC"), HasSubstr("mnist:DIR"),
+                           HasSubstr("--help=all"), Not(HasSubstr("--peer-timeout"))));
+  EXPECT_THAT(AnswerTo({"train", "--help=all"}), HasSubstr("--peer-timeout"));
+  EXPECT_THAT(AnswerTo({"sim", "--help"}), HasSubstr("--bandwidth"));
+  EXPECT_THAT(AnswerTo({"node", "--help"}), HasSubstr("--rank"));
+  for (const char* topic : {"algorithm", "--algorithm", "-algorithm"}) {
+    EXPECT_THAT(AnswerTo({"train", absl::StrCat("--help=", topic)}),
+                AllOf(HasSubstr("grapevine train --algorithm SPEC\n"), HasSubstr("\n  dpsgd[")));
+  }
+  EXPECT_EQ(AnswerTo({"train", "--help=eval_every"}), AnswerTo({"help", "train", "eval-every"}));
+  ExpectRefused({"train", "--help=algorthm"}, kUsage,
+                HasSubstr("grapevine train: unknown flag --algorthm; did you mean --algorithm?"));
+  ExpectRefused({"topology", "--help=peer-timeout"}, kUsage,
+                HasSubstr("it is a flag of grapevine node, grapevine sim, grapevine train"));
+  ExpectRefused({"train", "--help="}, kUsage, HasSubstr("--help=: the value is empty"));
 }
 
 TEST(Usage, FlagsAsOtherProgramsHaveThemAreTaken) {
@@ -71,7 +94,7 @@ TEST(Usage, FlagsAsOtherProgramsHaveThemAreTaken) {
               ::testing::ContainsRegex("target-accuracy +0.9 +--target-accuracy"));
   EXPECT_THAT(AnswerTo({"topology", "-n=4", "--topology=ring"}), HasSubstr("ring"));
   for (const char* alias : {"--learning-rate", "--batch-size", "--world-size", "--output"}) {
-    EXPECT_THAT(AnswerTo({"train", "--help"}), Not(HasSubstr(alias)));
+    EXPECT_THAT(AnswerTo({"train", "--help=all"}), Not(HasSubstr(alias)));
   }
 }
 

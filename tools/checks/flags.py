@@ -32,7 +32,7 @@ def tracked(*patterns):
 
 
 def help_text(program, *command):
-    return subprocess.run([program, *command, "--help"], check=True, capture_output=True,
+    return subprocess.run([program, *command, "--help=all"], check=True, capture_output=True,
                           text=True).stdout
 
 

@@ -1,4 +1,4 @@
-#include "node/control/run_checkpoints.h"
+#include "node/control/coordinated_checkpoints.h"
 
 #include <utility>
 
@@ -6,24 +6,25 @@
 
 namespace grapevine {
 
-RunCheckpoints::RunCheckpoints(Options options, const RunLimit& end, Members* members)
+CoordinatedCheckpoints::CoordinatedCheckpoints(Options options, const RunLimit& end,
+                                               Members* members)
     : options_(std::move(options)), end_(end), members_(*members) {}
 
-void RunCheckpoints::Begin(SteadyTime now) {
+void CoordinatedCheckpoints::Begin(SteadyTime now) {
   if (options_.calls) calls_.emplace(*options_.calls, now);
   if (options_.renewals) renewals_.emplace(*options_.renewals, now);
 }
 
-void RunCheckpoints::OnTime(SteadyTime now) {
+void CoordinatedCheckpoints::OnTime(SteadyTime now) {
   if (calls_) calls_->OnTime(now);
   if (renewals_) renewals_->OnTime(now);
 }
 
-absl::Status RunCheckpoints::OnPromise(Rank rank, const control::Promise& promise) {
+absl::Status CoordinatedCheckpoints::OnPromise(Rank rank, const control::Promise& promise) {
   return calls_->OnPromise(rank, promise);
 }
 
-std::optional<Blame> RunCheckpoints::OnComplete(Round round) {
+std::optional<Blame> CoordinatedCheckpoints::OnComplete(Round round) {
   if (calls_) calls_->OnComplete(round);
   if (renewals_) renewals_->OnComplete(round);
   if (!stop_ || !stop_->with || round < *stop_->with) return std::nullopt;
@@ -32,11 +33,11 @@ std::optional<Blame> RunCheckpoints::OnComplete(Round round) {
       absl::StrCat("the checkpoint of round ", round, " is complete; ", stop_->why.message)};
 }
 
-void RunCheckpoints::Close() {
+void CoordinatedCheckpoints::Close() {
   if (calls_) calls_->Close(end_.limit());
 }
 
-void RunCheckpoints::EndWithNext(Blame why) {
+void CoordinatedCheckpoints::EndWithNext(Blame why) {
   if (stop_) return;
   stop_.emplace(std::move(why));
   if (calls_ ? calls_->over() : BudgetIsSpent()) return NoteLastRounds();
@@ -46,7 +47,7 @@ void RunCheckpoints::EndWithNext(Blame why) {
   renewals_->Demand();
 }
 
-std::optional<Round> RunCheckpoints::Call() {
+std::optional<Round> CoordinatedCheckpoints::Call() {
   const std::optional<control::Directive> directive = calls_ ? calls_->Take() : std::nullopt;
   if (!directive) return std::nullopt;
   members_.TellAll(*directive);
@@ -56,7 +57,7 @@ std::optional<Round> RunCheckpoints::Call() {
   return std::nullopt;
 }
 
-std::optional<Round> RunCheckpoints::Renew() {
+std::optional<Round> CoordinatedCheckpoints::Renew() {
   if (!renewals_) return std::nullopt;
   renewals_->OnPassed(end_.desk().passed());
   const std::optional<Round> due = renewals_->due();
@@ -66,12 +67,12 @@ std::optional<Round> RunCheckpoints::Renew() {
   return Name(*due);
 }
 
-Round RunCheckpoints::Name(Round round) {
+Round CoordinatedCheckpoints::Name(Round round) {
   if (stop_ && !stop_->with) stop_->with = round;
   return round;
 }
 
-void RunCheckpoints::NoteLastRounds() {
+void CoordinatedCheckpoints::NoteLastRounds() {
   notices_.push_back(absl::StrCat("the run's last rounds are under way, and it comes to its end; ",
                                   stop_->why.message));
 }

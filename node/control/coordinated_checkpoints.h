@@ -8,8 +8,8 @@
 // unless its last rounds are over before.
 //
 // Thread-compatible.
-#ifndef GRAPEVINE_NODE_CONTROL_RUN_CHECKPOINTS_H_
-#define GRAPEVINE_NODE_CONTROL_RUN_CHECKPOINTS_H_
+#ifndef GRAPEVINE_NODE_CONTROL_COORDINATED_CHECKPOINTS_H_
+#define GRAPEVINE_NODE_CONTROL_COORDINATED_CHECKPOINTS_H_
 
 #include <optional>
 #include <string>
@@ -28,7 +28,7 @@
 
 namespace grapevine {
 
-class RunCheckpoints {
+class CoordinatedCheckpoints {
  public:
   struct Options {
     // Present if nodes go through rounds together.
@@ -37,7 +37,7 @@ class RunCheckpoints {
     std::optional<RenewalsOptions> renewals;
   };
   // `end` and `members` are the run's, and outlive its checkpoints.
-  RunCheckpoints(Options options, const RunLimit& end, Members* members);
+  CoordinatedCheckpoints(Options options, const RunLimit& end, Members* members);
 
   void Begin(SteadyTime now);
   // Whether the run has begun and its nodes save when they are told to.
@@ -90,4 +90,4 @@ class RunCheckpoints {
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_NODE_CONTROL_RUN_CHECKPOINTS_H_
+#endif  // GRAPEVINE_NODE_CONTROL_COORDINATED_CHECKPOINTS_H_

@@ -1,26 +1,26 @@
-#include "node/control/candidates.h"
+#include "node/control/applicants.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace grapevine {
 
-void Candidates::Add(Candidate candidate) {
-  const Rank rank = candidate.registration.rank();
-  waiting_.insert_or_assign(rank, std::move(candidate));
+void Applicants::Add(Applicant applicant) {
+  const Rank rank = applicant.registration.rank();
+  waiting_.insert_or_assign(rank, std::move(applicant));
 }
 
-const Candidate* Candidates::Find(Rank rank) const {
+const Applicant* Applicants::Find(Rank rank) const {
   const auto found = waiting_.find(rank);
   return found == waiting_.end() ? nullptr : &found->second;
 }
 
-std::optional<Candidate> Candidates::Take(Rank rank) {
+std::optional<Applicant> Applicants::Take(Rank rank) {
   auto found = waiting_.extract(rank);
   return found ? std::optional(std::move(found.mapped())) : std::nullopt;
 }
 
-std::optional<Rank> Candidates::Forget(SessionId session) {
+std::optional<Rank> Applicants::Forget(SessionId session) {
   const auto found = std::ranges::find_if(
       waiting_, [session](const auto& entry) { return entry.second.session == session; });
   if (found == waiting_.end()) return std::nullopt;
