@@ -52,7 +52,7 @@ TEST(HelpText, OfACommandWithFewFlagsHasAllOfThem) {
             "a command\n"
             "Usage: grapevine train [OPTIONS] RUN...\n"
             "\nArguments:\n"
-            "  RUN DIR...                  run directories (required)\n"
+            "  RUN DIR                     run directories (required)\n"
             "\nOptions:\n"
             "  -h,--help                   print this help and exit\n"
             "\nTraining:\n"
