@@ -41,7 +41,7 @@ std::vector<std::string> ComparisonKeys();
 absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options);
 
 // Returns the runs as people read them, with units and in the order of ComparisonText; ignores
-// `options.format`. Errors are those of ComparisonText.
+// `format` and `over_seeds`. Errors are those of ComparisonText.
 absl::StatusOr<Table> ComparisonTable(const ComparisonOptions& options);
 
 // Returns the command line that repeats a run: `grapevine sim` for a simulated run, else `grapevine

@@ -38,8 +38,8 @@ std::map<std::string, std::string> ConfigEnvironment();
 // remedy.
 absl::Status ValidateConfig(const ResolvedConfig& resolved);
 
-// Checks what real nodes refuse in addition to ValidateConfig: to measure times that are made up,
-// and to wait longer for a peer than for a step.
+// Checks what real nodes refuse in addition to ValidateConfig, such as to measure times that are
+// made up, or to wait longer for a peer than for a step.
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved);
 
 // Checks what simulated nodes refuse in addition to ValidateConfig: to compute on a GPU.
