@@ -243,25 +243,25 @@ std::string HelpTopic(int argc, char** argv) {
   return "";
 }
 
-// Returns the flag called `topic`, as a person may write it: "lr", "--lr", "eval_every".
-const FlagDescription* FindFlag(const CommandDescription& command, const std::string& topic) {
+// Returns the flag called `topic`, as a person may write it: "lr", "--lr", "eval_every"; null if
+// there is none.
+const CLI::Option* FindFlag(const CLI::App& command, const std::string& topic) {
   const std::string bare = topic.substr(std::min(topic.find_first_not_of('-'), topic.size()));
   const std::string name = absl::StrReplaceAll(bare, {{"_", "-"}});
-  for (const FlagDescription& flag : command.flags) {
-    for (const char* dashes : {"--", "-"}) {
-      if (std::ranges::find(flag.names, dashes + name) != flag.names.end()) return &flag;
-    }
-  }
-  return nullptr;
+  const CLI::Option* const flag = command.get_option_no_throw("--" + name);
+  return flag != nullptr ? flag : command.get_option_no_throw("-" + name);
 }
 
 absl::StatusOr<std::string> HelpOn(const CLI::App& command, const std::string& topic,
                                    const TraitsOfFlags& traits) {
-  const CommandDescription description = DescribeCommand(command, traits);
   const std::string name = FullName(command);
-  if (topic.empty()) return HelpText(description, name, HelpExtent::kShort);
-  if (topic == "all") return HelpText(description, name, HelpExtent::kAll);
-  if (const FlagDescription* flag = FindFlag(description, topic)) return FlagHelpText(*flag, name);
+  if (topic.empty() || topic == "all") {
+    return HelpText(DescribeCommand(command, traits), name,
+                    topic.empty() ? HelpExtent::kShort : HelpExtent::kAll);
+  }
+  if (const CLI::Option* const flag = FindFlag(command, topic)) {
+    return FlagHelpText(DescribeFlag(*flag, traits), name);
+  }
   const std::string typed = topic.starts_with('-') ? topic : "--" + topic;
   return UsageError(DescribeUnknownFlag(command, typed));
 }

@@ -74,6 +74,8 @@ TEST(Usage, TheHelpIsShortAndEverythingIsAWordAway) {
                 AllOf(HasSubstr("grapevine train --algorithm SPEC\n"), HasSubstr("\n  dpsgd[")));
   }
   EXPECT_EQ(AnswerTo({"train", "--help=eval_every"}), AnswerTo({"help", "train", "eval-every"}));
+  EXPECT_EQ(AnswerTo({"train", "--help=learning-rate"}), AnswerTo({"train", "--help=lr"}));
+  EXPECT_EQ(AnswerTo({"train", "--help=n"}), AnswerTo({"train", "--help=nodes"}));
   ExpectRefused({"train", "--help=algorthm"}, kUsage,
                 HasSubstr("grapevine train: unknown flag --algorthm; did you mean --algorithm?"));
   ExpectRefused({"topology", "--help=peer-timeout"}, kUsage,
