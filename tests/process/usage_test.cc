@@ -79,7 +79,7 @@ TEST(Usage, TheHelpIsShortAndEverythingIsAWordAway) {
   ExpectRefused({"train", "--help=algorthm"}, kUsage,
                 HasSubstr("grapevine train: unknown flag --algorthm; did you mean --algorithm?"));
   ExpectRefused({"topology", "--help=peer-timeout"}, kUsage,
-                HasSubstr("it is a flag of grapevine node, grapevine sim, grapevine train"));
+                HasSubstr("it is a flag of grapevine doctor, grapevine node, grapevine sim"));
   ExpectRefused({"train", "--help="}, kUsage, HasSubstr("--help=: the value is empty"));
 }
 
