@@ -39,7 +39,7 @@ void CoordinatedCheckpoints::Close() {
 
 void CoordinatedCheckpoints::EndWithNext(Blame why) {
   if (stop_) return;
-  stop_.emplace(std::move(why));
+  stop_ = Stop{.why = std::move(why)};
   if (calls_ ? calls_->over() : BudgetIsSpent()) return NoteLastRounds();
   notices_.push_back(absl::StrCat("the run ends with its next checkpoint; ", stop_->why.message));
   if (calls_) return calls_->Demand();
