@@ -21,9 +21,9 @@
 namespace grapevine {
 namespace {
 
-FlagTraits TraitsOf(const CLI::Option& option, const TraitsOfFlags& traits) {
-  const auto known = traits.find(&option);
-  return known == traits.end() ? FlagTraits() : known->second;
+FlagText TextOf(const CLI::Option& option, const FlagTexts& texts) {
+  const auto known = texts.find(&option);
+  return known == texts.end() ? FlagText() : known->second;
 }
 
 // Returns "-n", "--nodes".
@@ -35,10 +35,10 @@ std::vector<std::string> AllNames(const CLI::Option& option) {
 }
 
 // Returns the names that are shown; a name that negates comes last.
-std::vector<std::string> TypedNames(const CLI::Option& option, const TraitsOfFlags& traits) {
+std::vector<std::string> TypedNames(const CLI::Option& option, const FlagTexts& texts) {
   if (!option.nonpositional()) return {option.get_single_name()};
   std::vector<std::string> names = AllNames(option);
-  const FlagTraits own = TraitsOf(option, traits);
+  const FlagText own = TextOf(option, texts);
   std::erase_if(names, [&own](const std::string& name) {
     return std::ranges::find(own.aliases, name) != own.aliases.end();
   });
@@ -201,9 +201,9 @@ std::vector<const CLI::Option*> InOrderOfHelp(const CLI::App& command) {
   return ordered;
 }
 
-FlagDescription DescribeFlag(const CLI::Option& option, const TraitsOfFlags& traits) {
-  const FlagTraits own = TraitsOf(option, traits);
-  return {.names = TypedNames(option, traits),
+FlagDescription DescribeFlag(const CLI::Option& option, const FlagTexts& texts) {
+  const FlagText own = TextOf(option, texts);
+  return {.names = TypedNames(option, texts),
           .placeholder = Placeholder(option),
           .help = option.get_description(),
           .fallback = option.get_default_str(),
@@ -217,17 +217,17 @@ FlagDescription DescribeFlag(const CLI::Option& option, const TraitsOfFlags& tra
           .choices = own.choices};
 }
 
-CommandDescription DescribeCommand(const CLI::App& command, const TraitsOfFlags& traits) {
+CommandDescription DescribeCommand(const CLI::App& command, const FlagTexts& texts) {
   CommandDescription description{.name = command.get_name(),
                                  .help = command.get_description(),
                                  .footer = command.get_footer()};
   for (const CLI::Option* option : InOrderOfHelp(command)) {
     (option->nonpositional() ? description.flags : description.arguments)
-        .push_back(DescribeFlag(*option, traits));
+        .push_back(DescribeFlag(*option, texts));
   }
   for (const CLI::App* subcommand : command.get_subcommands({})) {
     const bool hidden = subcommand->get_group().empty();
-    if (!hidden) description.commands.push_back(DescribeCommand(*subcommand, traits));
+    if (!hidden) description.commands.push_back(DescribeCommand(*subcommand, texts));
   }
   return description;
 }
@@ -253,26 +253,31 @@ const CLI::Option* FindFlag(const CLI::App& command, const std::string& topic) {
 }
 
 absl::StatusOr<std::string> HelpOn(const CLI::App& command, const std::string& topic,
-                                   const TraitsOfFlags& traits) {
+                                   const FlagTexts& texts) {
   const std::string name = FullName(command);
   if (topic.empty() || topic == "all") {
-    return HelpText(DescribeCommand(command, traits), name,
+    return HelpText(DescribeCommand(command, texts), name,
                     topic.empty() ? HelpExtent::kShort : HelpExtent::kAll);
   }
   if (const CLI::Option* const flag = FindFlag(command, topic)) {
-    return FlagHelpText(DescribeFlag(*flag, traits), name);
+    return FlagHelpText(DescribeFlag(*flag, texts), name);
   }
   const std::string typed = topic.starts_with('-') ? topic : "--" + topic;
   return UsageError(DescribeUnknownFlag(command, typed));
 }
 
-// Prints the help on a topic and returns the exit code.
-int PrintHelp(const CLI::App& command, const std::string& topic, const TraitsOfFlags& traits) {
-  const absl::StatusOr<std::string> help = HelpOn(command, topic, traits);
-  if (!help.ok()) return ReportFailure(command, help.status());
-  std::cout << *help;
+// Returns the exit code of a command that has printed all it had to.
+int EndOfOutput(const CLI::App& command) {
   const absl::Status written = FlushStandardOutput();
   return written.ok() ? 0 : ReportFailure(command, written);
+}
+
+// Prints the help on a topic and returns the exit code.
+int PrintHelp(const CLI::App& command, const std::string& topic, const FlagTexts& texts) {
+  const absl::StatusOr<std::string> help = HelpOn(command, topic, texts);
+  if (!help.ok()) return ReportFailure(command, help.status());
+  std::cout << *help;
+  return EndOfOutput(command);
 }
 
 }  // namespace
@@ -287,7 +292,7 @@ Flag& Flag::Required() {
 }
 
 Flag& Flag::OneOf(std::vector<std::string> values) {
-  (*traits_)[option_].words = values;
+  (*texts_)[option_].words = values;
   option_->check(CLI::IsMember(std::move(values)));
   return *this;
 }
@@ -311,14 +316,10 @@ Flag& Flag::ShowDefault(const std::string& text) {
 Flag Command::Declared(CLI::Option* option, const FlagText& text) {
   if (!text.placeholder.empty()) option->type_name(text.placeholder);
   if (!text.group.empty()) option->group(text.group);
-  (*traits_)[option] = {.words = text.words,
-                        .aliases = text.aliases,
-                        .rare = text.rare,
-                        .brief = text.brief,
-                        .choices = text.choices};
+  (*texts_)[option] = text;
   const bool takes_a_value = option->nonpositional() && option->get_expected_min() > 0;
   if (takes_a_value) option->check(CheckValue);
-  return Flag(option, traits_);
+  return Flag(option, texts_);
 }
 
 namespace {
@@ -369,7 +370,7 @@ CommandLine::CommandLine(const std::string& program, const std::string& descript
 CommandLine::~CommandLine() = default;
 
 Command CommandLine::AddCommand(const std::string& name, const std::string& description) {
-  return Command(app_->add_subcommand(name, description), &traits_, &exit_code_);
+  return Command(app_->add_subcommand(name, description), &texts_, &exit_code_);
 }
 
 void CommandLine::SetFooter(const std::string& text) { app_->footer(text); }
@@ -379,7 +380,7 @@ void CommandLine::SetVersion(const std::string& line) {
 }
 
 CommandDescription CommandLine::Describe() const {
-  CommandDescription program = DescribeCommand(*app_, traits_);
+  CommandDescription program = DescribeCommand(*app_, texts_);
   for (CommandDescription& command : program.commands) {
     for (FlagDescription& argument : command.arguments) {
       if (argument.placeholder == kCommandPlaceholder) argument.words = CommandNames(*app_);
@@ -396,12 +397,12 @@ absl::Status CommandLine::CheckCommand(const std::string& name) const {
 
 absl::StatusOr<std::string> CommandLine::Help(const std::string& name,
                                               const std::string& topic) const {
-  return HelpOn(name.empty() ? *app_ : *app_->get_subcommand(name), topic, traits_);
+  return HelpOn(name.empty() ? *app_ : *app_->get_subcommand(name), topic, texts_);
 }
 
 int CommandLine::Run(int argc, char** argv) {
   if (argc <= 1) {
-    std::cerr << HelpOn(*app_, "", traits_).value() << "\n";
+    std::cerr << HelpOn(*app_, "", texts_).value() << "\n";
     return ReportFailure(*app_, UsageError("a command is missing"));
   }
   const CLI::App& named = NamedFirst(*app_, argc, argv);
@@ -413,7 +414,7 @@ int CommandLine::Run(int argc, char** argv) {
         named, UsageError(absl::StrCat("unknown flag ", flag, "; did you mean -", flag, "?")));
   }
   if (const std::string topic = HelpTopic(argc, argv); !topic.empty()) {
-    return PrintHelp(named, topic, traits_);
+    return PrintHelp(named, topic, texts_);
   }
   std::vector<std::string> arguments = Arguments(named, argc, argv);
   std::vector<char*> pointers;
@@ -421,7 +422,7 @@ int CommandLine::Run(int argc, char** argv) {
   try {
     app_->parse(argc, pointers.data());
   } catch (const CLI::CallForHelp&) {
-    return PrintHelp(Chosen(*app_), "", traits_);
+    return PrintHelp(Chosen(*app_), "", texts_);
   } catch (const CLI::ParseError& error) {
     // The version arrives as an exception, too.
     const CLI::App& command = app_->remaining().empty() ? Chosen(*app_) : *app_;
@@ -429,8 +430,7 @@ int CommandLine::Run(int argc, char** argv) {
     app_->exit(error);
   }
   if (exit_code_ != 0) return exit_code_;
-  const absl::Status written = FlushStandardOutput();
-  return written.ok() ? 0 : ReportFailure(Chosen(*app_), written);
+  return EndOfOutput(Chosen(*app_));
 }
 
 }  // namespace grapevine

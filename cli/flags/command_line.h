@@ -52,15 +52,8 @@ struct FlagText {
 // The placeholder of an argument that names a command of the program; its words are all commands.
 inline constexpr char kCommandPlaceholder[] = "COMMAND";
 
-// The parts of FlagText that CLI11 does not know.
-struct FlagTraits {
-  std::vector<std::string> words;
-  std::vector<std::string> aliases;
-  bool rare = false;
-  std::string brief;
-  std::vector<Listing> choices;
-};
-using TraitsOfFlags = std::map<const CLI::Option*, FlagTraits>;
+// What was declared of each flag, for what CLI11 does not know.
+using FlagTexts = std::map<const CLI::Option*, FlagText>;
 
 // A declared flag. A value, valid as long as its CommandLine.
 class Flag {
@@ -80,10 +73,10 @@ class Flag {
 
  private:
   friend class Command;
-  Flag(CLI::Option* option, TraitsOfFlags* traits) : option_(option), traits_(traits) {}
+  Flag(CLI::Option* option, FlagTexts* texts) : option_(option), texts_(texts) {}
 
   CLI::Option* option_;
-  TraitsOfFlags* traits_;
+  FlagTexts* texts_;
 };
 
 // The variable that takes a flag's value. Its value before parsing is the default.
@@ -113,12 +106,12 @@ class Command {
 
  private:
   friend class CommandLine;
-  Command(CLI::App* app, TraitsOfFlags* traits, int* exit_code)
-      : app_(app), traits_(traits), exit_code_(exit_code) {}
+  Command(CLI::App* app, FlagTexts* texts, int* exit_code)
+      : app_(app), texts_(texts), exit_code_(exit_code) {}
   Flag Declared(CLI::Option* option, const FlagText& text);
 
   CLI::App* app_;
-  TraitsOfFlags* traits_;
+  FlagTexts* texts_;
   int* exit_code_;
 };
 
@@ -154,7 +147,7 @@ class CommandLine {
 
  private:
   std::unique_ptr<CLI::App> app_;
-  TraitsOfFlags traits_;
+  FlagTexts texts_;
   int exit_code_ = 0;
 };
 

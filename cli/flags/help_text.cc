@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kColumns = 98;
 constexpr size_t kTextColumn = 30;  // where the texts beside flags and commands begin
 // The most flags of a command whose short help is all of it.
-constexpr size_t kFew = 25;
+constexpr size_t kFew = 40;
 
 // Breaks a text between words, and indents all lines but the first.
 std::string Wrap(const std::string& text, size_t indent) {
@@ -81,10 +81,18 @@ std::string UsageLine(const CommandDescription& command, const std::string& name
   return absl::StrCat(usage, command.commands.empty() ? "" : " COMMAND", "\n");
 }
 
-// Returns where the rest of the flags is.
-std::string MoreText(size_t more) {
-  return absl::StrCat("\nMore:\n", Row("--help=all", absl::StrCat(more, " more settings")),
-                      Row("--help=algorithm", "everything about one setting, here --algorithm"));
+// Returns where the rest of the flags is, with a flag of the command that has choices as an
+// example.
+std::string MoreText(size_t more, const std::vector<FlagDescription>& flags) {
+  std::string text =
+      absl::StrCat("\nMore:\n", Row("--help=all", absl::StrCat(more, " more settings")));
+  for (const FlagDescription& flag : flags) {
+    if (flag.choices.empty()) continue;
+    const std::string name = flag.names.back();
+    return text + Row(absl::StrCat("--help=", name.substr(name.find_first_not_of('-'))),
+                      absl::StrCat("everything about one setting, here ", name));
+  }
+  return text;
 }
 
 }  // namespace
@@ -103,7 +111,7 @@ std::string HelpText(const CommandDescription& command, const std::string& name,
   text += FlagRows(flags, extent);
   if (!command.commands.empty()) text += "\nCommands:\n";
   for (const CommandDescription& inner : command.commands) text += Row(inner.name, inner.help);
-  if (more > 0) text += MoreText(more);
+  if (more > 0) text += MoreText(more, flags);
   if (!command.footer.empty()) absl::StrAppend(&text, "\n", command.footer, "\n");
   return text;
 }

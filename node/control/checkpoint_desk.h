@@ -1,10 +1,9 @@
 // Which nodes have their parts of a checkpoint, and when it is complete.
 //
-// A checkpoint is complete when the parts of all nodes,
-// except lost ones, are on the nodes' disks, and the run's metrics have all evaluations up to its
-// round, on which the rest of the run may depend. Nodes report in the order of the rounds. Of the
-// checkpoints that wait for metrics, or to be taken, the last kMostWaiting stay: as many as a run
-// keeps.
+// A checkpoint is complete when the parts of all nodes, except lost ones, are on the nodes' disks,
+// and the run's metrics have all evaluations up to its round, on which the rest of the run may
+// depend. Nodes report in the order of the rounds. Of the checkpoints that wait for metrics, or to
+// be taken, the last kMostWaiting stay: as many as a run keeps.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_CHECKPOINT_DESK_H_

@@ -1,10 +1,9 @@
 // The checkpoints of nodes that share a budget of gradients.
 //
-// Such nodes save as they go over to a view
-// with the same members (View::checkpoint), since nothing is in flight between two views. This
-// costs each node the gradient under way, which is computed again, and the time until all have
-// ended their exchanges. A checkpoint is named after a nominal round that all have measured, and no
-// other before that one is complete, unless it is demanded.
+// Such nodes save as they go over to a view with the same members (View::checkpoint), since nothing
+// is in flight between two views. This costs each node the gradient under way, which is computed
+// again, and the time until all have ended their exchanges. A checkpoint is named after a nominal
+// round that all have measured, and no other before that one is complete, unless it is demanded.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_RENEWALS_H_

@@ -67,7 +67,9 @@ TEST(HelpText, OfACommandWithManyFlagsIsOfTheCommonOnes) {
   const std::string text = HelpText(WithFlags(40), "grapevine train", HelpExtent::kShort);
   EXPECT_THAT(text, HasSubstr("  --rate RATE                 how fast: slow, fast: [slow]\n"));
   EXPECT_THAT(text, Not(HasSubstr("--rare-")));
-  EXPECT_THAT(text, HasSubstr("  --help=all                  40 more settings\n"));
+  EXPECT_THAT(text, HasSubstr("  --help=all                  40 more settings\n"
+                              "  --help=rate                 everything about one setting, here "
+                              "--rate\n"));
   const std::string all = HelpText(WithFlags(40), "grapevine train", HelpExtent::kAll);
   EXPECT_THAT(all, HasSubstr("--rare-39 "));
   EXPECT_THAT(all, HasSubstr("(a long explanation of what is slow)"));

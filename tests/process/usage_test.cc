@@ -69,6 +69,7 @@ TEST(Usage, TheHelpIsShortAndEverythingIsAWordAway) {
   EXPECT_THAT(AnswerTo({"train", "--help=all"}), HasSubstr("--peer-timeout"));
   EXPECT_THAT(AnswerTo({"sim", "--help"}), HasSubstr("--bandwidth"));
   EXPECT_THAT(AnswerTo({"node", "--help"}), HasSubstr("--rank"));
+  EXPECT_THAT(AnswerTo({"topology", "--help"}), HasSubstr("--mixing"));
   for (const char* topic : {"algorithm", "--algorithm", "-algorithm"}) {
     EXPECT_THAT(AnswerTo({"train", absl::StrCat("--help=", topic)}),
                 AllOf(HasSubstr("grapevine train --algorithm SPEC\n"), HasSubstr("\n  dpsgd[")));
