@@ -3,11 +3,11 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "algorithm/membership/quorum.h"
 #include "base/printable.h"
 #include "base/units.h"
 #include "node/control/control_protocol.h"
@@ -24,6 +24,12 @@ constexpr int64_t kRefusalsTold = 8;
 // What is shown of a node's own words.
 constexpr size_t kMaxWords = 4000;
 
+control::Directive FinishDirective() {
+  control::Directive directive;
+  directive.mutable_finish();
+  return directive;
+}
+
 std::string RefusalBy(const std::string& self, const control::Registration& registration,
                       const std::string& why) {
   return Printable(absl::StrCat(self, " refuses rank ", registration.rank(), " at ",
@@ -36,6 +42,19 @@ std::string RefusalBy(const std::string& self, const control::Registration& regi
 nanoseconds GatheringTime(const CoordinatorOptions& options) {
   constexpr milliseconds kMoment{2000};
   return options.peer_timeout + kMoment;
+}
+
+// Returns whether a report says that the coordinator's own node fails, and no other. A coordinator
+// that has yet to take a run over then leaves that to another.
+bool IsOwnEnd(const control::Report& report, Rank self) {
+  return report.has_failure() && report.failure().culprit() == self &&
+         IsOfOneNode(FailureFromNumber(report.failure().failure()));
+}
+
+// Returns what a member says of itself, for all to read.
+std::string InTheNameOf(const Members& members, Rank reporter, const std::string& message) {
+  if (message.starts_with("rank ")) return message;
+  return absl::StrCat(members.NameOf(reporter), ": ", message);
 }
 
 std::string LeftOutBy(const View& view, Rank rank) {
@@ -54,9 +73,20 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
                .least_silence = LeastSilence(options_),
                .step_timeout = options_.step_timeout}),
       standstill_(LeastSilence(options_) / 2, now),
-      lately_(options_.succession ? options_.succession->lately : MembersLately(world_size())),
+      quorum_({.nodes = world_size(),
+               .min_nodes = options_.min_nodes,
+               .waits = options_.waits,
+               .peer_timeout = options_.peer_timeout,
+               .rendezvous_timeout = options_.rendezvous_timeout},
+              options_.succession ? options_.succession->lately : MembersLately(world_size())),
+      early_(world_size()),
       now_(now),
+      verdict_(&output_),
       members_(&output_),
+      rosters_({.nodes = world_size(),
+                .run_id = options_.run_id,
+                .resumed = options_.resumed,
+                .elapsed = options_.elapsed}),
       end_({.limit = options_.round_limit,
             .budget = options_.budget,
             .open_ended = options_.open_ended,
@@ -88,13 +118,6 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
   if (Take(*rank, report)) Handle(*rank, report);
 }
 
-// Returns whether a report says that this node fails, and no other. A coordinator that has yet to
-// take a run over then leaves that to another.
-bool Coordinator::IsOwnEnd(const control::Report& report) const {
-  return report.has_failure() && report.failure().culprit() == self() &&
-         IsOfOneNode(FailureFromNumber(report.failure().failure()));
-}
-
 bool Coordinator::Take(Rank rank, const control::Report& report) {
   switch (members_.Take(rank, report)) {
     case Members::Arrival::kNew:
@@ -112,14 +135,12 @@ bool Coordinator::Take(Rank rank, const control::Report& report) {
 }
 
 void Coordinator::Handle(Rank rank, const control::Report& report) {
-  if (succession_ && rank == self() && IsOwnEnd(report)) {
+  if (succession_ && rank == self() && IsOwnEnd(report, self())) {
     return Resign(FailureFromNumber(report.failure().failure()),
-                  InTheNameOf(rank, Printable(report.failure().message(), kMaxWords)));
+                  InTheNameOf(members_, rank, Printable(report.failure().message(), kMaxWords)));
   }
   if (succession_ && (report.has_failure() || report.has_done() || report.has_spent())) {
-    const auto most = static_cast<size_t>(world_size()) * static_cast<size_t>(world_size() + 2);
-    if (early_.size() < most) early_.emplace_back(rank, report);
-    return;
+    return early_.Keep(rank, report);
   }
   switch (report.kind_case()) {
     case control::Report::kHeartbeat:
@@ -209,13 +230,21 @@ void Coordinator::OnTick(SteadyTime now) {
 }
 
 void Coordinator::JudgeRunning() {
-  JudgeShortage();
-  if (phase_ == Phase::kRunning) JudgeSilence();
-  if (phase_ == Phase::kRunning) JudgeBacklog();
-  if (phase_ == Phase::kRunning) Follow(suspicions_.Judge(now_));
-  const auto done = [this](Rank rank) { return IsDone(rank); };
-  if (phase_ == Phase::kRunning) Follow(suspicions_.JudgeStuck(done));
-  if (phase_ == Phase::kRunning) JudgeSlow();
+  const auto done = [this](Rank rank) { return end_.IsDone(rank); };
+  // Who has no gradients any more may rest until the others have none.
+  const auto rests = [&](Rank rank) {
+    return end_.Coasts(rank) || (done(rank) && !(rank == self() && end_.AllDone()));
+  };
+  const std::function<std::optional<Blame>()> judgements[] = {
+      [&] { return JudgeShortage(); },
+      [&] { return vitals_.Silent(now_); },
+      [&] { return JudgeBacklog(); },
+      [&] { return suspicions_.Judge(now_); },
+      [&] { return suspicions_.JudgeStuck(done); },
+      [&] { return vitals_.Slow(now_, rests, &output_.notices); }};
+  for (const auto& judge : judgements) {
+    if (phase_ == Phase::kRunning) Follow(judge());
+  }
 }
 
 void Coordinator::Follow(const std::optional<Blame>& blame) {
@@ -324,7 +353,7 @@ void Coordinator::OnStop(Rank rank, const control::Failure& why) {
   if (phase_ != Phase::kRunning || !saves_.on()) return OnFailure(rank, why);
   saves_.EndWithNext({.culprit = rank,
                       .failure = FailureFromNumber(why.failure()),
-                      .message = InTheNameOf(rank, Printable(why.message(), kMaxWords))});
+                      .message = InTheNameOf(members_, rank, Printable(why.message(), kMaxWords))});
   FollowCheckpoints();
 }
 
@@ -337,10 +366,9 @@ void Coordinator::Advance(SteadyTime now) {
 void Coordinator::Awake(nanoseconds stood_still) {
   vitals_.Postpone(stood_still, now_);
   suspicions_.Postpone(stood_still);
-  lately_.Postpone(stood_still);
+  quorum_.Postpone(stood_still);
   tenure_.Postpone(stood_still);
   rendezvous_.Postpone(stood_still);
-  if (short_since_) *short_since_ += stood_still;
   if (phase_ != Phase::kRunning || members_.size() < 2 ||
       !Awakening::IsDue(stood_still, options_.peer_timeout)) {
     return;
@@ -378,19 +406,20 @@ void Coordinator::FollowCheckpoints() {
 
 void Coordinator::Register(SessionId session, const control::Registration& registration) {
   const Rank rank = registration.rank();
-  if (resigned_ && rank != self()) return;
+  if (resigned() && rank != self()) return;
   const bool known = members_.RankOf(session).has_value();
   if (!known && ComesBack(registration)) return ComeBack(session, registration);
-  if (phase_ == Phase::kAborted) return TellVerdict(session, rank);
+  if (phase_ == Phase::kAborted) return verdict_.Tell(session, rank);
   if (known) return RegisterAgain(session, registration);
   if (const Outcast* const outcast = left_out_.Find(registration)) {
-    return TellEnd(session, outcast->message, outcast->failure, rank, /*others_go_on=*/true);
+    return output_.End(session, AbortDirective({rank, outcast->failure, outcast->message},
+                                               /*others_go_on=*/true));
   }
   if (ComesAnew(registration) && phase_ != Phase::kGathering) {
     return Consider(session, registration);
   }
   if (succession_ && ComesAnew(registration) && rank >= 0 && rank < world_size()) {
-    return early_applicants_.Add({session, registration});
+    return early_.Keep(Applicant{session, registration});
   }
   if (succession_) return Succeed(session, registration);
   // Before it is compared with the others: it cannot end a run that it is not in.
@@ -398,14 +427,14 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
     return Refuse(session, registration, Conflict(registration));
   }
   JudgeReplacement(registration);
-  if (phase_ == Phase::kAborted) return TellVerdict(session, rank);
+  if (phase_ == Phase::kAborted) return verdict_.Tell(session, rank);
   std::string why = Objection(options_.own, registration);
   if (why.empty() && options_.resumed && !options_.succession)
     why = PartObjection(*options_.resumed, registration);
   if (!why.empty() && options_.proven && IsAwaited(rank)) {
-    AwaitLatecomers();
+    verdict_.AwaitAll(world_size());
     Abort(rank, Failure::kRendezvous, RefusalBy(Self(), registration, why));
-    return TellVerdict(session, rank);
+    return verdict_.Tell(session, rank);
   }
   if (why.empty()) why = Conflict(registration);
   if (!why.empty()) return Refuse(session, registration, why);
@@ -447,11 +476,9 @@ void Coordinator::TakeOver() {
   phase_ = Phase::kRunning;
   end_.TakeOver(found.limit());
   ballot_ = found.ballot();
-  agreement_.emplace(found.view(), end_.limit(), Awaited(), ballot_);
-  lately_.OnView(found.view().size(), now_.time_since_epoch());
-  started_ = now_ - options_.elapsed;
-  addresses_ = found.addresses();
-  if (found.view().epoch > 0) views_.push_back(found.told());
+  agreement_.emplace(found.view(), end_.limit(), quorum_.waits_below(), ballot_);
+  quorum_.OnView(found.view().size(), now_);
+  rosters_.TakeOver(found, now_);
   control::Directive limit;
   *limit.mutable_round_limit() = found.limit();
   control::Directive view;
@@ -476,28 +503,29 @@ void Coordinator::TakeOver() {
   end_.BeginClosing(Workers(), found.coasts());
   const std::string taken =
       absl::StrCat(Self(), " has the role of rank ", options_.succession->lost, " now; ");
-  if (Short() && !options_.waits) {
-    return Abort(options_.succession->lost, Failure::kPeerLost, taken + TooFew(members_.size()));
+  if (!quorum_.Suffices(members_.size(), now_)) {
+    return Abort(options_.succession->lost, Failure::kPeerLost,
+                 taken + quorum_.TooFew(members_.size(), now_));
   }
   output_.notices.push_back(absl::StrCat(taken, members_.size(), " of ", world_size(),
                                          members_.size() == 1 ? " nodes goes on" : " nodes go on"));
   TellDecrees();
   TellIfAllDone();
-  for (const auto& [rank, report] : std::exchange(early_, {})) {
+  for (const auto& [rank, report] : early_.TakeReports()) {
     if (members_.contains(rank)) Handle(rank, report);
   }
   TellClosing();
-  for (const auto& [rank, applicant] : early_applicants_.TakeAll()) {
+  for (const auto& [rank, applicant] : early_.TakeApplicants()) {
     Consider(applicant.session, applicant.registration);
   }
 }
 
-void Coordinator::Miss(Rank rank, const std::string& message) {
-  const Outcast& told =
-      left_out_.Add(rank, {.process = 0, .message = message, .failure = Failure::kPeerLost});
+void Coordinator::Exclude(Rank rank, Outcast why) {
+  const Outcast& told = left_out_.Add(rank, std::move(why));
   if (const MemberRecord* const member = members_.Find(rank)) {
     if (member->session) {
-      TellEnd(*member->session, told.message, told.failure, rank, /*others_go_on=*/true);
+      output_.End(*member->session, AbortDirective({rank, told.failure, told.message},
+                                                   /*others_go_on=*/true));
     }
     Erase(rank);
   }
@@ -505,6 +533,10 @@ void Coordinator::Miss(Rank rank, const std::string& message) {
   suspicions_.LeaveOut(rank);
   output_.lost.push_back(rank);
   agreement_->Lose(rank);
+}
+
+void Coordinator::Miss(Rank rank, const std::string& message) {
+  Exclude(rank, {.process = 0, .message = message, .failure = Failure::kPeerLost});
 }
 
 bool Coordinator::ComesBack(const control::Registration& registration) const {
@@ -524,8 +556,8 @@ void Coordinator::ComeBack(SessionId session, const control::Registration& regis
                                            " after it was last heard"));
   }
   vitals_.OnReturn(rank, now_);
-  if (phase_ == Phase::kAborted) TellVerdict(session, rank);
-  if (phase_ == Phase::kFinished) TellFinish(session);
+  if (phase_ == Phase::kAborted) verdict_.Tell(session, rank);
+  if (phase_ == Phase::kFinished) output_.End(session, FinishDirective());
 }
 
 void Coordinator::JudgeReplacement(const control::Registration& registration) {
@@ -541,8 +573,6 @@ void Coordinator::Erase(Rank rank) {
   members_.Remove(rank);
   vitals_.End(rank);
 }
-
-bool Coordinator::IsDone(Rank rank) const { return members_.At(rank).done_below == end_.limit(); }
 
 void Coordinator::RegisterAgain(SessionId session, const control::Registration& registration) {
   const Rank rank = *members_.RankOf(session);
@@ -577,13 +607,9 @@ bool Coordinator::IsAwaited(Rank rank) const {
 void Coordinator::Refuse(SessionId session, const control::Registration& registration,
                          const std::string& why) {
   const std::string message = RefusalBy(Self(), registration, why);
-  control::Directive directive;
-  directive.mutable_abort()->set_message(message);
   // Who comes back was in a run, and has lost its rank 0.
   const Failure kind = registration.run_id().empty() ? Failure::kRendezvous : Failure::kPeerLost;
-  directive.mutable_abort()->set_failure(static_cast<int>(kind));
-  directive.mutable_abort()->set_culprit(registration.rank());
-  output_.End(session, std::move(directive));
+  output_.End(session, AbortDirective({registration.rank(), kind, message}));
   if (refusals_told_.Admit(now_)) output_.notices.push_back(message);
   rendezvous_.NoteAbsence(registration.rank(),
                           absl::StrCat("was refused: ", Printable(why, kMaxWords)));
@@ -595,30 +621,14 @@ void Coordinator::CountRefusals() {
   output_.notices.push_back(absl::StrCat(Self(), " refused ", untold, " more registrations"));
 }
 
-std::vector<control::RoundLimit> Coordinator::Settled() const {
-  if (!options_.resumed) return {};
-  return {options_.resumed->settled().begin(), options_.resumed->settled().end()};
-}
-
 void Coordinator::StartRun() {
   phase_ = Phase::kRunning;
-  control::Directive directive;
-  control::Roster* roster = directive.mutable_roster();
-  roster->set_run_id(options_.run_id);
-  roster->set_round_limit(end_.shares_budget() ? 0 : end_.limit());
-  if (options_.resumed) *roster->mutable_resumed() = *options_.resumed;
-  addresses_.resize(world_size());  // none: whoever is not there
-  for (const auto& [rank, member] : members_) {
-    addresses_[rank] = member.registration.address();
-  }
   vitals_.Excuse(now_);
-  roster->mutable_addresses()->Assign(addresses_.begin(), addresses_.end());
-  started_ = now_ - options_.elapsed;
   suspicions_.Begin(now_);
-  members_.TellAll(directive);
-  end_.Start(Settled(), Workers());
+  members_.TellAll(rosters_.Begin(members_, end_, now_));
+  end_.Start(rosters_.Settled(), Workers());
   if (options_.resilient || options_.renewals) {
-    agreement_.emplace(FirstView(world_size()), end_.StepLimit(), Awaited());
+    agreement_.emplace(FirstView(world_size()), end_.StepLimit(), quorum_.waits_below());
   }
   saves_.Begin(now_);
   end_.SendLimits();
@@ -649,26 +659,21 @@ void Coordinator::MissWhoHasNotCome() {
   TellDecrees();
 }
 
-// What a node says of itself, for all to read.
-std::string Coordinator::InTheNameOf(Rank reporter, const std::string& message) const {
-  if (message.starts_with("rank ")) return message;
-  return absl::StrCat(members_.NameOf(reporter), ": ", message);
-}
-
 void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   const std::string message = Printable(failure.message(), kMaxWords);
   // Whoever leaves is no member when the last one comes, though its connection closes later. It may
   // come again.
   if (phase_ == Phase::kGathering) {
-    rendezvous_.NoteAbsence(reporter, absl::StrCat("left: ", InTheNameOf(reporter, message)));
+    rendezvous_.NoteAbsence(reporter,
+                            absl::StrCat("left: ", InTheNameOf(members_, reporter, message)));
     return Erase(reporter);
   }
   if (phase_ != Phase::kRunning) return;
   const bool known = failure.culprit() >= 0 && failure.culprit() < world_size();
   const Failure kind = FailureFromNumber(failure.failure());
   if (!known || failure.culprit() == reporter) {
-    return IsOfOneNode(kind) ? Lose(reporter, kind, InTheNameOf(reporter, message))
-                             : Abort(reporter, kind, InTheNameOf(reporter, message));
+    return IsOfOneNode(kind) ? Lose(reporter, kind, InTheNameOf(members_, reporter, message))
+                             : Abort(reporter, kind, InTheNameOf(members_, reporter, message));
   }
   if (!members_.contains(failure.culprit())) return;  // left out already
   suspicions_.Add({failure.culprit(), reporter, kind, message, failure.proven()}, now_);
@@ -689,7 +694,8 @@ void Coordinator::OnDone(Rank rank, Round limit) {
 }
 
 void Coordinator::TellIfAllDone() {
-  if (awakening_ || !AllDone() || std::exchange(all_done_told_, true)) return;
+  if (awakening_ || !end_.AllDone() || std::exchange(all_done_told_, true)) return;
+  quorum_.OnAllDone();
   vitals_.OnMove(self(), now_);  // the results are to be written
   output_.all_done = true;
 }
@@ -710,7 +716,7 @@ void Coordinator::OnPromise(Rank rank, const control::Promise& promise) {
 void Coordinator::PromiseForThoseWhoAreDone() {
   if (!agreement_ || agreement_->agreed()) return;
   for (const auto& [rank, member] : members_) {
-    if (member.done_below != end_.limit()) continue;
+    if (!end_.IsDone(rank)) continue;
     const absl::Status taken = agreement_->OnPromise(rank, ballot_, end_.StepLimit() - 1);
     if (!taken.ok()) VLOG(1) << "rank " << rank << " " << taken;  // it had answered, with less
   }
@@ -738,7 +744,7 @@ void Coordinator::TellPrepare(const Prepare& prepare) {
 }
 
 void Coordinator::TellView(const View& agreed) {
-  lately_.OnView(agreed.size(), now_.time_since_epoch());
+  quorum_.OnView(agreed.size(), now_);
   control::Directive directive;
   control::View& view = *directive.mutable_view();
   view.set_epoch(agreed.epoch);
@@ -754,11 +760,10 @@ void Coordinator::TellView(const View& agreed) {
     newcomer.set_rank(member);
     newcomer.set_process(registration.nonce());
     newcomer.set_address(registration.address());
-    addresses_[member] = registration.address();
   }
   members_.TellAll(directive);
   TakeIn(agreed, view);
-  if (!end_.shares_budget()) views_.push_back(view);  // nobody comes in who is to hear of it
+  if (!end_.shares_budget()) rosters_.OnView(view);  // nobody comes in who is to hear of it
   TurnAway(agreement_->TakeDeclined());
   end_.NeedForView(agreed.from);
   TellClosing();
@@ -766,28 +771,15 @@ void Coordinator::TellView(const View& agreed) {
 
 void Coordinator::TakeIn(const View& view, const control::View& told) {
   if (view.newcomers.empty()) return;
-  control::Directive directive;
-  control::Roster& roster = *directive.mutable_roster();
-  roster.set_run_id(options_.run_id);
-  roster.mutable_addresses()->Assign(addresses_.begin(), addresses_.end());
-  roster.set_round_limit(end_.limit());
-  control::Joined& joined = *roster.mutable_joined();
-  *joined.mutable_view() = told;
-  joined.mutable_before()->Assign(views_.begin(), views_.end());
-  joined.mutable_settled()->Assign(end_.settled().begin(), end_.settled().end());
-  if (options_.resumed) {
-    *joined.mutable_history() = options_.resumed->history();
-    joined.set_lost_bytes_sent(options_.resumed->lost_bytes_sent());
-  }
-  joined.set_time_ns(std::max<int64_t>(0, nanoseconds(now_ - started_).count()));
+  const control::Directive welcome = rosters_.Welcome(told, end_, now_);
   for (const Rank newcomer : view.newcomers) {
     const Applicant applicant = *applicants_.Take(newcomer);
     left_out_.Remove(newcomer);
     suspicions_.TakeIn(newcomer);
     Join(applicant.session, applicant.registration);
-    members_.Tell(newcomer, directive);
+    members_.Tell(newcomer, welcome);
     if (!IsServer(newcomer)) end_.TakeIn(newcomer);
-    if (!Short()) short_since_.reset();
+    quorum_.OnNewcomer(members_.size(), now_);
     output_.newcomers.emplace_back(newcomer, view.from);
     output_.notices.push_back(absl::StrCat(
         "rank ", newcomer, " at ", applicant.registration.address(), " comes in from round ",
@@ -807,7 +799,7 @@ void Coordinator::TurnAway(const std::vector<Rank>& declined) {
 void Coordinator::Consider(SessionId session, const control::Registration& registration) {
   std::string why = Objection(options_.own, registration, RunStage::kUnderWay);
   if (why.empty()) why = NoPlaceFor(registration);
-  if (phase_ == Phase::kAborted) return TellVerdict(session, registration.rank());
+  if (phase_ == Phase::kAborted) return verdict_.Tell(session, registration.rank());
   if (!why.empty()) return Refuse(session, registration, why);
   applicants_.Add({session, registration});
   output_.notices.push_back(absl::StrCat("rank ", registration.rank(), " at ",
@@ -838,13 +830,13 @@ std::string Coordinator::NoPlaceFor(const control::Registration& registration) {
     return absl::StrCat("another process of rank ", rank, ", at ", before->registration.address(),
                         ", waits to come in already");
   }
-  const bool over = std::ranges::any_of(
-      members_, [this](const auto& entry) { return entry.second.done_below == end_.limit(); });
+  const bool over =
+      std::ranges::any_of(members_, [this](const auto& entry) { return end_.IsDone(entry.first); });
   return over || end_.closed() ? "the run is in its last rounds; there is none left for it" : "";
 }
 
 void Coordinator::Forget(SessionId session) {
-  early_applicants_.Forget(session);
+  early_.Forget(session);
   const std::optional<Rank> rank = applicants_.Forget(session);
   if (!rank) return;
   agreement_->Lose(*rank);
@@ -861,26 +853,15 @@ void Coordinator::OnSteps(Rank rank, const control::Steps& steps) {
                      "; run the same grapevine on every host"));
 }
 
-bool Coordinator::AllDone() const {
-  return std::ranges::all_of(
-      members_, [this](const auto& entry) { return entry.second.done_below == end_.limit(); });
-}
-
 void Coordinator::Finish() {
-  if (phase_ != Phase::kRunning || !AllDone()) return;
+  if (phase_ != Phase::kRunning || !end_.AllDone()) return;
   phase_ = Phase::kFinished;
   for (const auto& [rank, member] : members_) {
-    if (member.session) TellFinish(*member.session);
+    if (member.session) output_.End(*member.session, FinishDirective());
   }
   for (const auto& [rank, applicant] : applicants_.TakeAll()) {
     Refuse(applicant.session, applicant.registration, "the run is over");
   }
-}
-
-void Coordinator::TellFinish(SessionId session) {
-  control::Directive directive;
-  directive.mutable_finish();
-  output_.End(session, std::move(directive));
 }
 
 nanoseconds Coordinator::Patience() const {
@@ -895,12 +876,8 @@ void Coordinator::End(const absl::Status& why) {
 }
 
 void Coordinator::CannotBegin(const absl::Status& why) {
-  AwaitLatecomers();
+  verdict_.AwaitAll(world_size());
   End(why);
-}
-
-void Coordinator::AwaitLatecomers() {
-  for (Rank rank = 1; rank < world_size(); ++rank) latecomers_.insert(rank);
 }
 
 void Coordinator::JudgeGathering() {
@@ -925,49 +902,26 @@ void Coordinator::JudgeSuccession() {
   Resign(Failure::kPeerLost, absl::StrCat(Self(), " was to take the run over, and is lost"));
 }
 
-void Coordinator::JudgeSilence() {
-  const std::optional<VitalSigns::Finding> silent = vitals_.Silent(now_);
-  if (silent) Lose(silent->rank, Failure::kPeerLost, silent->message);
-}
-
-void Coordinator::JudgeBacklog() {
+std::optional<Blame> Coordinator::JudgeBacklog() const {
   const std::optional<Rank> rank = members_.Backlogged();
-  if (!rank) return;
-  Lose(*rank, Failure::kPeerLost,
-       absl::StrCat(members_.NameOf(*rank), " has not taken ", members_.At(*rank).told.size(),
-                    " directives of ", Self(), ", last heard ", vitals_.SilentFor(*rank, now_),
-                    " ago in ", vitals_.At(*rank)));
-}
-
-void Coordinator::JudgeSlow() {
-  // Who has no gradients any more may rest until the others have none.
-  const auto done = [this](Rank rank) {
-    return end_.Coasts(rank) || (IsDone(rank) && !(rank == self() && AllDone()));
-  };
-  const std::optional<VitalSigns::Finding> slow = vitals_.Slow(now_, done, &output_.notices);
-  if (slow) Lose(slow->rank, Failure::kPeerLost, slow->message);
+  if (!rank) return std::nullopt;
+  return Blame{
+      *rank, Failure::kPeerLost,
+      absl::StrCat(members_.NameOf(*rank), " has not taken ", members_.At(*rank).told.size(),
+                   " directives of ", Self(), ", last heard ", vitals_.SilentFor(*rank, now_),
+                   " ago in ", vitals_.At(*rank))};
 }
 
 std::optional<RunStanding> Coordinator::Standing() const {
   if (phase_ != Phase::kRunning) return std::nullopt;
-  return vitals_.Standing([this](Rank rank) { return IsDone(rank); });
+  return vitals_.Standing([this](Rank rank) { return end_.IsDone(rank); });
 }
 
 // While they wait nobody is stuck or slow.
-void Coordinator::JudgeShortage() {
-  if (!agreement_ || !agreement_->waits()) return;
+std::optional<Blame> Coordinator::JudgeShortage() {
+  if (!agreement_ || !agreement_->waits()) return std::nullopt;
   vitals_.Excuse(now_);
-  if (!short_since_) {
-    short_since_ = now_;
-    output_.notices.push_back(
-        absl::StrCat(TooFew(members_.size()), ": they wait for others to come in, up to ",
-                     FlagWithTime("--rendezvous-timeout", options_.rendezvous_timeout)));
-  }
-  if (now_ - *short_since_ < options_.rendezvous_timeout) return;
-  Abort(-1, Failure::kPeerLost,
-        absl::StrCat(TooFew(members_.size()), ", and not enough others have come in within ",
-                     FlagWithTime("--rendezvous-timeout", options_.rendezvous_timeout),
-                     "; start them with grapevine node --join, or let fewer go on"));
+  return quorum_.JudgeWait(members_.size(), now_, &output_.notices);
 }
 
 void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message) {
@@ -980,24 +934,9 @@ void Coordinator::Lose(Rank culprit, Failure failure, const std::string& message
         absl::StrCat(message, "; rank ", culprit, " is a parameter server, and its part of ",
                      "the model is lost with it"));
   }
-  if (EnoughAreLeft()) return LeaveOut(culprit, failure, message);
-  Abort(culprit, failure, absl::StrCat(message, "; ", TooFew(members_.size() - 1)));
-}
-
-Rank Coordinator::LeastMembers() const {
-  if (all_done_told_) return options_.min_nodes.value_or(1);
-  return grapevine::LeastMembers(options_.min_nodes,
-                                 lately_.Most(now_.time_since_epoch(), options_.peer_timeout));
-}
-
-bool Coordinator::EnoughAreLeft() const {
-  return options_.waits || members_.size() - 1 >= LeastMembers();
-}
-
-std::string Coordinator::TooFew(Rank left) const {
-  return TooFewMembers(left, world_size(), options_.min_nodes,
-                       lately_.Most(now_.time_since_epoch(), options_.peer_timeout),
-                       FlagWithTime("--peer-timeout", options_.peer_timeout));
+  const Rank left = members_.size() - 1;
+  if (quorum_.Suffices(left, now_)) return LeaveOut(culprit, failure, message);
+  Abort(culprit, failure, absl::StrCat(message, "; ", quorum_.TooFew(left, now_)));
 }
 
 // `message` may be of an accusation, which goes with the culprit.
@@ -1005,19 +944,10 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
   const MemberRecord& member = members_.At(lost);
   output_.notices.push_back(absl::StrCat(message, "; ", members_.size() - 1, " of ", world_size(),
                                          members_.size() == 2 ? " nodes goes on" : " nodes go on"));
-  const Outcast& told =
-      left_out_.Add(lost, {.process = member.registration.nonce(),
-                           .message = absl::StrCat("the others go on without it: ", message),
-                           .failure = failure});
-  if (member.session) {
-    TellEnd(*member.session, told.message, failure, lost, /*others_go_on=*/true);
-  }
-  members_.AwaitNoLonger(lost);
-  Erase(lost);
-  suspicions_.LeaveOut(lost);
+  Exclude(lost, {.process = member.registration.nonce(),
+                 .message = absl::StrCat("the others go on without it: ", message),
+                 .failure = failure});
   vitals_.Excuse(now_);  // they have waited for it, maybe
-  output_.lost.push_back(lost);
-  agreement_->Lose(lost);
   end_.Leave(lost);
   TellDecrees();
   TellClosing();
@@ -1026,50 +956,31 @@ void Coordinator::LeaveOut(Rank lost, Failure failure, const std::string& messag
 
 void Coordinator::LoseSelf(Failure failure, const std::string& message) {
   if (!options_.role_moves) return Abort(self(), failure, message);
-  const bool alone = members_.size() < 2;
-  if (alone || EnoughAreLeft()) return Resign(failure, message);
-  Abort(self(), failure, absl::StrCat(message, "; ", TooFew(members_.size() - 1)));
+  const Rank left = members_.size() - 1;
+  if (left < 1 || quorum_.Suffices(left, now_)) return Resign(failure, message);
+  Abort(self(), failure, absl::StrCat(message, "; ", quorum_.TooFew(left, now_)));
 }
 
 void Coordinator::Resign(Failure failure, const std::string& message) {
   phase_ = Phase::kAborted;
-  resigned_ = true;
-  verdict_ = WithFailure(absl::AbortedError(message), failure);
-  culprit_ = self();
+  verdict_.Resign({self(), failure, message}, /*others_go_on=*/members_.size() > 1);
   const MemberRecord* const own = members_.Find(self());
-  if (own != nullptr && own->session) TellVerdict(*own->session, self());
+  if (own != nullptr && own->session) verdict_.Tell(*own->session, self());
 }
 
 void Coordinator::Abort(Rank culprit, Failure failure, const std::string& message) {
   if (phase_ == Phase::kFinished || phase_ == Phase::kAborted) return;
   phase_ = Phase::kAborted;
-  verdict_ = WithFailure(absl::AbortedError(message), failure);
-  culprit_ = culprit;
+  verdict_.Pass({culprit, failure, message});
   for (const auto& [rank, member] : members_) {
-    if (member.session) TellVerdict(*member.session, rank);
+    if (member.session) verdict_.Tell(*member.session, rank);
   }
   for (const auto& [rank, applicant] : applicants_.TakeAll()) {
-    TellVerdict(applicant.session, rank);
+    verdict_.Tell(applicant.session, rank);
   }
-  for (const auto& [rank, applicant] : early_applicants_.TakeAll()) {
-    TellVerdict(applicant.session, rank);
+  for (const auto& [rank, applicant] : early_.TakeApplicants()) {
+    verdict_.Tell(applicant.session, rank);
   }
-}
-
-void Coordinator::TellVerdict(SessionId session, Rank rank) {
-  latecomers_.erase(rank);
-  const bool others_go_on = resigned_ && rank == self() && members_.size() > 1;
-  TellEnd(session, std::string(verdict_.message()), FailureOf(verdict_), culprit_, others_go_on);
-}
-
-void Coordinator::TellEnd(SessionId session, const std::string& message, Failure failure,
-                          Rank culprit, bool others_go_on) {
-  control::Directive directive;
-  directive.mutable_abort()->set_message(message);
-  directive.mutable_abort()->set_failure(static_cast<int>(failure));
-  directive.mutable_abort()->set_culprit(culprit);
-  directive.mutable_abort()->set_others_go_on(others_go_on);
-  output_.End(session, std::move(directive));
 }
 
 }  // namespace grapevine

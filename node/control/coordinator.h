@@ -68,7 +68,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "algorithm/membership/members_lately.h"
 #include "algorithm/membership/view_agreement.h"
 #include "base/ids.h"
 #include "base/status.h"
@@ -81,12 +80,16 @@
 #include "node/control/control_protocol.h"
 #include "node/control/coordinated_checkpoints.h"
 #include "node/control/dispatch.h"
+#include "node/control/early_arrivals.h"
 #include "node/control/members.h"
 #include "node/control/notice_throttle.h"
 #include "node/control/outcasts.h"
 #include "node/control/rendezvous.h"
 #include "node/control/renewals.h"
+#include "node/control/rosters.h"
 #include "node/control/run_limit.h"
+#include "node/control/run_quorum.h"
+#include "node/control/run_verdict.h"
 #include "node/control/standstill.h"
 #include "node/control/succession.h"
 #include "node/control/suspicions.h"
@@ -202,19 +205,15 @@ class Coordinator {
   // Ends the run as End does, before it has begun, and waits for nodes that have yet to come.
   void CannotBegin(const absl::Status& why);
   // Returns whether a node has yet to come, or to come back, to hear how the run ends.
-  bool AwaitsLatecomers() const {
-    return !resigned_ && (!latecomers_.empty() || !absent().empty());
-  }
+  bool AwaitsLatecomers() const { return !resigned() && (verdict_.awaits() || !absent().empty()); }
   // Returns whether this node has gone, and the role with it. Other nodes do not hear of it from
   // here.
-  bool resigned() const { return resigned_; }
+  bool resigned() const { return verdict_.resigned(); }
 
   // Returns how long nodes have to leave after the end. News of a success may take --peer-timeout
   // to reach a node that is cut off; a failure is told for kPatience.
   std::chrono::nanoseconds Patience() const;
   static constexpr std::chrono::milliseconds kPatience{5000};
-  // The most directives that a node may not have acknowledged.
-  static constexpr size_t kMaxUnacknowledged = Members::kMaxUnacknowledged;
 
   Output Take() { return std::exchange(output_, {}); }
 
@@ -222,7 +221,7 @@ class Coordinator {
   // Returns where the nodes are, while the run goes on.
   std::optional<RunStanding> Standing() const;
   // Returns why the run was aborted; OK in every other phase.
-  const absl::Status& verdict() const { return verdict_; }
+  const absl::Status& verdict() const { return verdict_.status(); }
 
  private:
   void Advance(SteadyTime now);
@@ -248,6 +247,8 @@ class Coordinator {
   // Begins or takes over the run if all awaited nodes have come and the role is certain.
   void BeginIfComplete();
   void TakeOver();
+  // Goes on without a rank, which may have come or not, and tells its process.
+  void Exclude(Rank rank, Outcast why);
   // Excludes a rank that has not come to a run that begins or is taken over.
   void Miss(Rank rank, const std::string& message);
   // Returns whether the process is a member's, and this a later call of it.
@@ -257,15 +258,9 @@ class Coordinator {
   void JudgeReplacement(const control::Registration& registration);
   void Erase(Rank rank);
   void Handle(Rank rank, const control::Report& report);
-  bool IsOwnEnd(const control::Report& report) const;
   // Counts a report. Returns false if it must not be handled: it came before, or cannot be.
   bool Take(Rank rank, const control::Report& report);
   std::string Died(Rank rank, std::string_view how) const;
-  void TellVerdict(SessionId session, Rank rank);
-  void TellFinish(SessionId session);
-  void TellEnd(SessionId session, const std::string& message, Failure failure, Rank culprit,
-               bool others_go_on);
-  void AwaitLatecomers();
   // Handles a second registration on a session, which violates the protocol.
   void RegisterAgain(SessionId session, const control::Registration& registration);
   // Returns why there is no room for this node; empty if there is.
@@ -278,15 +273,12 @@ class Coordinator {
   // Returns whether the nodes that have come may begin without the others.
   bool EnoughToBegin() const;
   void MissWhoHasNotCome();
-  std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
   void OnSteps(Rank rank, const control::Steps& steps);
   void OnHeartbeat(Rank rank, const control::Heartbeat& heartbeat);
   void OnSpent(Rank rank, const control::Spent& spent);
   // Returns the members that compute gradients.
   std::set<Rank> Workers() const;
-  // Returns the limits that were settled before the checkpoint that the run goes on from.
-  std::vector<control::RoundLimit> Settled() const;
   // Tells members what follows from the last gradients that programs have given.
   void TellClosing();
   void OnDone(Rank rank, Round limit);
@@ -301,8 +293,6 @@ class Coordinator {
   void FollowCheckpoints();
   // Handles a node's wish that the run end with its next checkpoint.
   void OnStop(Rank rank, const control::Failure& why);
-  bool IsDone(Rank rank) const;
-  bool AllDone() const;
   void JudgeGathering();
   // Judges a take-over for which not all awaited nodes have come in time.
   void JudgeSuccession();
@@ -314,26 +304,15 @@ class Coordinator {
   bool Defers() const { return awakening_ || (options_.resilient && !tenure_.certain()); }
   // Judges what happened while judgement was deferred.
   void JudgeKept();
-  void JudgeSilence();
-  void JudgeBacklog();
+  std::optional<Blame> JudgeBacklog() const;
   void Follow(const std::optional<Blame>& blame);
-  void JudgeSlow();
-  // Judges how long members that are too few wait for newcomers.
-  void JudgeShortage();
+  // Judges members that wait for newcomers: meanwhile nobody is stuck or slow.
+  std::optional<Blame> JudgeShortage();
   // Returns whether the rank is a server: what it keeps is nowhere else.
   bool IsServer(Rank rank) const { return options_.workers > 0 && rank >= options_.workers; }
   // Ends the run, or excludes the culprit and goes on.
   void Lose(Rank culprit, Failure failure, const std::string& message);
   void LeaveOut(Rank lost, Failure failure, const std::string& message);
-  // Returns the least number of members that may go on. Once all are done, a member that is lost
-  // has done its part.
-  Rank LeastMembers() const;
-  // Returns whether the members would go on without one of them.
-  bool EnoughAreLeft() const;
-  bool Short() const { return members_.size() < LeastMembers(); }
-  // Returns the number of members below which they wait for newcomers; 0: they never do.
-  Rank Awaited() const { return options_.waits ? options_.min_nodes.value_or(0) : 0; }
-  std::string TooFew(Rank left) const;
   void Abort(Rank culprit, Failure failure, const std::string& message);
   // Gives up the role: this node goes, and says so to itself alone.
   void Resign(Failure failure, const std::string& message);
@@ -345,15 +324,8 @@ class Coordinator {
 
   const CoordinatorOptions options_;
   Phase phase_ = Phase::kGathering;
-  absl::Status verdict_;
-  Rank culprit_ = -1;          // of the verdict
-  std::set<Rank> latecomers_;  // ranks that have yet to hear that the run cannot begin
   Outcasts left_out_;
   Applicants applicants_;
-  Applicants early_applicants_;         // came while the run is taken over
-  std::vector<control::View> views_;    // agreed upon, as far as they are known
-  std::vector<std::string> addresses_;  // by rank; of a lost node, its last one
-  SteadyTime started_;
   Rendezvous rendezvous_;
   NoticeThrottle refusals_told_;
   VitalSigns vitals_;  // of the members
@@ -361,18 +333,16 @@ class Coordinator {
   Standstill standstill_;
   std::optional<Awakening> awakening_;      // while it is unknown whether others follow
   std::optional<ViewAgreement> agreement_;  // while the run goes on, if views may change
-  MembersLately lately_;
-  std::optional<SteadyTime> short_since_;  // since when members are too few, and wait
-  uint32_t ballot_ = 0;
+  uint32_t ballot_ = 0;                     // of agreement_'s last question
+  RunQuorum quorum_;
   std::optional<Succession> succession_;  // while members that are left come
-  // Reports about the run that came while members that are left still come: of each node, at most
-  // one for each of its peers, one for itself, and one that it is done.
-  std::vector<std::pair<Rank, control::Report>> early_;
-  bool resigned_ = false;
+  EarlyArrivals early_;                   // while they come
   bool all_done_told_ = false;
   SteadyTime now_;
   Output output_;
+  RunVerdict verdict_;
   Members members_;
+  Rosters rosters_;
   RunLimit end_;
   CoordinatedCheckpoints saves_;
   Suspicions suspicions_;

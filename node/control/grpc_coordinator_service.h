@@ -24,6 +24,7 @@
 #include "node/control/control.pb.h"
 #include "node/control/coordinator.h"
 #include "node/control/grpc_control.grpc.pb.h"
+#include "node/control/members.h"
 #include "node/control/port_watch.h"
 #include "node/identity/authentication.h"
 #include "node/server/unproven_callers.h"
@@ -93,7 +94,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   static constexpr size_t kMaxReport = 64 << 10;
   // The most directives that wait for a stream, more than a node that has come back is told at
   // once.
-  static constexpr size_t kMaxQueued = 2 * Coordinator::kMaxUnacknowledged;
+  static constexpr size_t kMaxQueued = 2 * Members::kMaxUnacknowledged;
 
  private:
   class Session;

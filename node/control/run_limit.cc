@@ -1,5 +1,6 @@
 #include "node/control/run_limit.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,6 +38,10 @@ bool RunLimit::Extend(Round limit, bool final) {
   final_ = final;
   if (begun_ && desk_) desk_->Extend(limit, final);
   return true;
+}
+
+bool RunLimit::AllDone() const {
+  return std::ranges::all_of(members_, [this](const auto& entry) { return IsDone(entry.first); });
 }
 
 void RunLimit::Tell(int64_t growth) { desk_ ? SendLimits() : TellLimit(growth); }

@@ -81,6 +81,9 @@ class RunLimit {
   // Whether a node may wait for nobody in particular, as its program has no more gradients.
   bool Coasts(Rank rank) const { return closing_ && closing_->IsSpent(rank) && !closed(); }
 
+  // Whether a member has done all its rounds.
+  bool IsDone(Rank rank) const { return members_.At(rank).done_below == limit_; }
+  bool AllDone() const;
   // Why no node can be done with `limit`, phrased to follow the number; empty if this one can.
   std::string NotDone(Rank rank, Round limit) const;
   // Whether what is measured at the end of the run may be under way when a view begins with

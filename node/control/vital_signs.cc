@@ -101,7 +101,7 @@ nanoseconds VitalSigns::LongestSilence(const Node& node) const {
                         : options_.peer_timeout;
 }
 
-std::optional<VitalSigns::Finding> VitalSigns::Silent(SteadyTime now) const {
+std::optional<Blame> VitalSigns::Silent(SteadyTime now) const {
   const auto lost_since = [this](const auto& entry) {
     return entry.second.silence.Deadline(LongestSilence(entry.second));
   };
@@ -115,11 +115,12 @@ std::optional<VitalSigns::Finding> VitalSigns::Silent(SteadyTime now) const {
           : absl::StrCat("longer than ", HumanSeconds(limit), ", as its silences have been short; ",
                          FlagWithTime("--min-peer-timeout", options_.least_silence),
                          " is the least that one may last");
-  return Finding{
-      rank, absl::StrCat("rank ", rank, " at ", node.address, " is silent: last heard ",
-                         SilentFor(rank, now), " ago in ", At(rank), WhoWaitsFor(rank),
-                         node.connected ? "" : "; its connection broke, and it has not come back",
-                         "; its process is stopped, or its host or network is down (", bound, ")")};
+  return Blame{
+      rank, Failure::kPeerLost,
+      absl::StrCat("rank ", rank, " at ", node.address, " is silent: last heard ",
+                   SilentFor(rank, now), " ago in ", At(rank), WhoWaitsFor(rank),
+                   node.connected ? "" : "; its connection broke, and it has not come back",
+                   "; its process is stopped, or its host or network is down (", bound, ")")};
 }
 
 const VitalSigns::Node* VitalSigns::FirstAwaited(const Node& node) const {
@@ -181,9 +182,8 @@ std::optional<std::string> VitalSigns::Stuck(const std::function<bool(Rank)>& do
                       "): ", absl::StrJoin(chain, ", "));
 }
 
-std::optional<VitalSigns::Finding> VitalSigns::Slow(SteadyTime now,
-                                                    const std::function<bool(Rank)>& done,
-                                                    std::vector<std::string>* notices) {
+std::optional<Blame> VitalSigns::Slow(SteadyTime now, const std::function<bool(Rank)>& done,
+                                      std::vector<std::string>* notices) {
   for (auto& [rank, node] : nodes_) {
     const nanoseconds standing = now - node.round_since;
     if (standing < options_.peer_timeout / 2 || done(rank) || FirstAwaited(rank)) continue;
@@ -192,10 +192,11 @@ std::optional<VitalSigns::Finding> VitalSigns::Slow(SteadyTime now,
                                              HumanSeconds(standing), " in ", At(rank), waiting);
     // A long evaluation moves on, batch by batch.
     if (StoodStill(node) >= options_.step_timeout) {
-      return Finding{rank, absl::StrCat(finding, ", and nothing has moved for ",
-                                        HumanSeconds(StoodStill(node)), "; ",
-                                        FlagWithTime("--step-timeout", options_.step_timeout),
-                                        " allows no more")};
+      return Blame{
+          rank, Failure::kPeerLost,
+          absl::StrCat(finding, ", and nothing has moved for ", HumanSeconds(StoodStill(node)),
+                       "; ", FlagWithTime("--step-timeout", options_.step_timeout),
+                       " allows no more")};
     }
     if (node.slow_noticed == node.heartbeat.round() || waiting.empty()) continue;
     node.slow_noticed = node.heartbeat.round();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "node/control/blame.h"
 #include "node/control/control.pb.h"
 #include "node/control/control_protocol.h"
 #include "node/control/silence.h"
@@ -63,12 +64,8 @@ class VitalSigns {
   // Returns, for example, ", while ranks 1, 2 wait for it"; empty if no node does.
   std::string WhoWaitsFor(Rank rank) const;
 
-  struct Finding {
-    Rank rank;
-    std::string message;
-  };
   // Returns a node that has been silent for too long, if any. At least one node must exist.
-  std::optional<Finding> Silent(SteadyTime now) const;
+  std::optional<Blame> Silent(SteadyTime now) const;
   // Returns the positions of the nodes that are not done, as each has last reported; nothing if all
   // are done.
   std::optional<RunStanding> Standing(const std::function<bool(Rank)>& done) const;
@@ -78,8 +75,8 @@ class VitalSigns {
   // Returns a node that has not moved for step_timeout, although it waits for no other. Adds to
   // `notices` the nodes that have been in a round for long while others wait for them, once for
   // each round.
-  std::optional<Finding> Slow(SteadyTime now, const std::function<bool(Rank)>& done,
-                              std::vector<std::string>* notices);
+  std::optional<Blame> Slow(SteadyTime now, const std::function<bool(Rank)>& done,
+                            std::vector<std::string>* notices);
 
  private:
   struct Node {

@@ -78,8 +78,9 @@ bool EventWatcher::Await(DeviceEvent& event) {
     absl::Status status = event.Wait(kPatience);
     if (stopping()) return false;
     if (absl::IsDeadlineExceeded(status)) continue;
-    if (!status.ok()) on_failure_(std::move(status));
-    return status.ok();
+    if (status.ok()) return true;
+    on_failure_(std::move(status));
+    return false;
   }
 }
 

@@ -13,7 +13,9 @@ namespace {
 using CudaSketchTest = CudaTest;
 
 TEST_F(CudaSketchTest, HasTheBitsOfTheCpu) {
-  for (const size_t size : {0, 1, 3, 63, 64, 65, 16'383, 16'384, 16'385, 1'000'003, 40'000'000}) {
+  for (const size_t at_most :
+       {0, 1, 3, 63, 64, 65, 16'383, 16'384, 16'385, 1'000'003, 40'000'000}) {
+    const size_t size = SizeHere(at_most);
     SCOPED_TRACE(size);
     const std::vector<float> vector = Noise(1, size);
     const auto elements = static_cast<int64_t>(size);

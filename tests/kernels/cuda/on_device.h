@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "kernels/cuda/cuda_gpu.h"
+#include "kernels/device/device.h"
 #include "kernels/passes/denormals.h"
 #include "random/keyed_random.h"
+#include "tests/emulated_cuda/gpu_name.h"
 
 namespace grapevine {
 
@@ -50,6 +52,16 @@ class OnDevice {
   const size_t shift_;
   void* memory_ = nullptr;
 };
+
+// Returns the size with which a test looks at a large vector: an eighth of it on the emulated GPU,
+// which takes a thousand times as long as a GPU.
+inline size_t SizeHere(size_t size) {
+  static const bool emulated = [] {
+    const auto gpus = FindGpus();
+    return gpus.ok() && gpus->front().name == emulated_cuda::kGpuName;
+  }();
+  return emulated && size >= 1'000'000 ? size - size / 8 * 7 : size;
+}
 
 // Drawn once for each key: drawing is slower than the code under test.
 inline std::vector<float> Noise(uint64_t key, size_t size) {

@@ -275,10 +275,10 @@ TEST_F(CoordinatorReturn, ViewsAreToldToWhoWasAway) {
 TEST_F(CoordinatorReturn, WhatIsKeptForOneThatIsAwayIsBounded) {
   BeginRunning(2);
   Break(1);
-  for (Round round = 1; round <= static_cast<Round>(Coordinator::kMaxUnacknowledged); ++round) {
+  for (Round round = 1; round <= static_cast<Round>(Members::kMaxUnacknowledged); ++round) {
     coordinator_->OnCheckpoint(round);
   }
-  Metrics(0, 1, Coordinator::kMaxUnacknowledged + 1);  // it has them
+  Metrics(0, 1, Members::kMaxUnacknowledged + 1);  // it has them
   coordinator_->OnTick(now_);
   EXPECT_THAT(Message(), HasSubstr("rank 1 at 10.0.0.2:7000 has not taken 4097 directives"));
 }

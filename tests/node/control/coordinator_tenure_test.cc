@@ -89,6 +89,21 @@ TEST_F(CoordinatorTenure, GoesIfSomethingIsToBeDecidedForTooLong) {
   EXPECT_THAT(directives_[1], IsEmpty());
 }
 
+TEST_F(CoordinatorTenure, TheOthersGoOnAlsoOnceTheyHaveLeftThisOne) {
+  BeginRunning(2);
+  Tenure(false);
+  PassWith(milliseconds(30000), {0});
+  ASSERT_TRUE(coordinator_->resigned());
+  EXPECT_TRUE(Last(0).abort().others_go_on());
+  coordinator_->OnLeft(1, now_);
+  coordinator_->OnClosed(0, "cut", now_);
+  control::Registration again = RegistrationOf(0, 2);
+  again.set_call(1);
+  again.set_run_id("run-1");
+  Register(10, again);
+  EXPECT_TRUE(Last(10).abort().others_go_on()) << "they have another coordinator";
+}
+
 TEST_F(CoordinatorTenure, LetsTheRunGoOnWhereNothingIsToBeDecided) {
   BeginRunning(3);
   Tenure(false);
