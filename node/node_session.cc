@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "node/control/address_list.h"
 #include "node/control/control_protocol.h"
 #include "node/discovery/discovery.h"
 #include "node/discovery/role_lease.h"
@@ -40,10 +41,12 @@ uint64_t ProcessNonce() {
 }
 
 // Returns the address at which to dial each node of the roster, which comes from the network.
-absl::StatusOr<std::vector<std::string>> Dialled(const control::Roster& roster,
+absl::StatusOr<std::vector<std::string>> Dialled(const control::Roster& roster, Rank nodes,
                                                  const HostAddress& coordinator) {
   std::vector<std::string> addresses;
-  for (const std::string& text : roster.addresses()) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> packed,
+                   UnpackAddresses(roster.addresses(), nodes));
+  for (const std::string& text : packed) {
     if (text.empty()) {
       addresses.emplace_back();
       continue;
@@ -337,7 +340,7 @@ absl::Status NodeSession::Join() {
   std::vector<std::string> addresses;
   {
     MutexLock lock(place_mutex_);
-    ASSIGN_OR_RETURN(addresses_, Dialled(roster, coordinator_at_.address));
+    ASSIGN_OR_RETURN(addresses_, Dialled(roster, options_.size, coordinator_at_.address));
     addresses = addresses_;
   }
   run_id_ = roster.run_id();

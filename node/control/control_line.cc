@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "node/control/address_list.h"
+#include "node/control/member_runs.h"
 #include "node/identity/host_address.h"
 
 namespace grapevine {
@@ -161,7 +166,7 @@ bool Follows(const control::View& view, const View& last) {
 
 std::string Describe(const control::View& view) {
   return absl::StrCat("view ", view.epoch(), ", from round ", view.from(), " on and of ",
-                      view.members_size(), " members");
+                      CountMembers(view), " members");
 }
 
 // Returns whether the view is for a possible checkpoint, or for none.
@@ -213,24 +218,29 @@ absl::Status CheckJoined(const control::Joined& joined, const DirectiveContext& 
   return CheckSettled(joined.settled(), context);
 }
 
-absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& context) {
-  if (context.joined) return Malformed("sent a second roster");
-  if (roster.addresses_size() != context.world_size) {
-    return Malformed(absl::StrCat("sent a roster of ", roster.addresses_size(), " addresses for ",
-                                  context.world_size, " nodes"));
-  }
+// What a node that joins has heard otherwise has been checked.
+absl::Status CheckAddresses(const control::Roster& roster, const DirectiveContext& context) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
+                   UnpackAddresses(roster.addresses(), context.world_size));
+  const View joined = ViewOf(roster.joined().view());
   for (Rank rank = 0; rank < context.world_size; ++rank) {
     // A node without which the run has begun has no address.
-    const bool may_miss = context.view != nullptr && rank != context.rank &&
-                          !(roster.has_joined() && ViewOf(roster.joined().view()).RankOf(rank));
-    if (may_miss && roster.addresses(rank).empty()) continue;
-    if (!IsAddress(roster.addresses(rank))) {
-      return Malformed(absl::StrCat("sent \"", Printable(roster.addresses(rank), kMaxShownAddress),
+    const bool may_miss =
+        context.view != nullptr && rank != context.rank && !joined.RankOf(rank).has_value();
+    if (may_miss && addresses[rank].empty()) continue;
+    if (!IsAddress(addresses[rank])) {
+      return Malformed(absl::StrCat("sent \"", Printable(addresses[rank], kMaxShownAddress),
                                     "\" as the address of rank ", rank));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& context) {
+  if (context.joined) return Malformed("sent a second roster");
+  if (roster.has_joined()) RETURN_IF_ERROR(CheckJoined(roster.joined(), context));
+  RETURN_IF_ERROR(CheckAddresses(roster, context));
   RETURN_IF_ERROR(CheckLimit(roster.round_limit(), context));
-  if (roster.has_joined()) return CheckJoined(roster.joined(), context);
   return roster.has_resumed() ? CheckResumed(roster.resumed(), context) : absl::OkStatus();
 }
 
@@ -281,16 +291,16 @@ absl::Status CheckDirective(const control::Directive& directive, const Directive
 }
 
 bool AreMembers(const control::View& view, Rank world_size) {
-  const auto& members = view.members();
+  const std::optional<std::vector<Member>> members = MembersOf(view, world_size);
+  if (!members) return false;
   const auto is_member = [&](const control::Newcomer& newcomer) {
-    return std::ranges::binary_search(members, newcomer.rank()) && IsAddress(newcomer.address());
+    return std::ranges::binary_search(*members, newcomer.rank()) && IsAddress(newcomer.address());
   };
-  return !members.empty() && members[0] >= 0 && members[members.size() - 1] < world_size &&
-         std::ranges::is_sorted(members, std::ranges::less_equal{}) &&
-         std::ranges::is_sorted(view.newcomers(), std::ranges::less_equal{},
+  return std::ranges::is_sorted(view.newcomers(), std::ranges::less_equal{},
                                 &control::Newcomer::rank) &&
          std::ranges::all_of(view.newcomers(), is_member) &&
-         view.newcomers_size() < members.size() && std::ranges::binary_search(members, view.lead());
+         static_cast<size_t>(view.newcomers_size()) < members->size() &&
+         std::ranges::binary_search(*members, view.lead());
 }
 
 View ViewOf(const control::View& view) {
@@ -298,7 +308,7 @@ View ViewOf(const control::View& view) {
   for (const control::Newcomer& newcomer : view.newcomers()) newcomers.push_back(newcomer.rank());
   return {.epoch = view.epoch(),
           .from = view.from(),
-          .members = {view.members().begin(), view.members().end()},
+          .members = *MembersOf(view, std::numeric_limits<Rank>::max()),
           .ballot = view.ballot(),
           .newcomers = std::move(newcomers),
           .checkpoint = view.checkpoint()};

@@ -22,7 +22,7 @@ namespace grapevine {
 // (system/boot_clock.h), or the time of a test.
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-inline constexpr uint32_t kControlProtocolVersion = 12;
+inline constexpr uint32_t kControlProtocolVersion = 13;
 
 // Adds the proof that the node has the run's token. The proof holds for this process, this address
 // and this call only: a listener can neither pose as another node with it nor call again.

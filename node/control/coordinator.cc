@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "node/control/control_protocol.h"
+#include "node/control/member_runs.h"
 #include "node/control/wording.h"
 
 namespace grapevine {
@@ -750,7 +751,7 @@ void Coordinator::TellView(const View& agreed) {
   view.set_epoch(agreed.epoch);
   view.set_from(agreed.from);
   view.set_ballot(agreed.ballot);
-  view.mutable_members()->Assign(agreed.members.begin(), agreed.members.end());
+  SetMembers(agreed.members, &view);
   view.set_lead(self());
   view.set_checkpoint(agreed.checkpoint);
   if (!end_.final() && end_.MeasuresTheEnd(agreed.from)) view.set_again(end_.limit());

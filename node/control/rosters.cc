@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "node/control/address_list.h"
+
 namespace grapevine {
 
 control::Directive Rosters::Begin(const Members& members, const RunLimit& end, SteadyTime now) {
@@ -15,7 +17,7 @@ control::Directive Rosters::Begin(const Members& members, const RunLimit& end, S
   roster.set_run_id(options_.run_id);
   roster.set_round_limit(end.shares_budget() ? 0 : end.limit());
   if (options_.resumed) *roster.mutable_resumed() = *options_.resumed;
-  roster.mutable_addresses()->Assign(addresses_.begin(), addresses_.end());
+  *roster.mutable_addresses() = PackAddresses(addresses_);
   return directive;
 }
 
@@ -33,7 +35,7 @@ control::Directive Rosters::Welcome(const control::View& view, const RunLimit& e
   control::Directive directive;
   control::Roster& roster = *directive.mutable_roster();
   roster.set_run_id(options_.run_id);
-  roster.mutable_addresses()->Assign(addresses_.begin(), addresses_.end());
+  *roster.mutable_addresses() = PackAddresses(addresses_);
   roster.set_round_limit(end.limit());
   control::Joined& joined = *roster.mutable_joined();
   *joined.mutable_view() = view;

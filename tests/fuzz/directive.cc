@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "node/control/address_list.h"
 #include "node/control/control_line.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -37,7 +38,7 @@ void PlayWith(Rank sharing, int64_t largest_growth, bool open_ended, const uint8
     const bool over = line.verdict().has_value();
     line.OnDirective(directive, now);
     CHECK(!over || line.verdict().has_value());
-    if (line.roster()) CHECK_EQ(line.roster()->addresses_size(), kNodes);
+    if (line.roster()) CHECK(UnpackAddresses(line.roster()->addresses(), kNodes).ok());
     while (true) {  // in the order in which they came
       if (const auto limit = line.TakeLimit()) {
         CHECK(limit->limit() >= 0 && limit->limit() <= kRounds * std::max(sharing, 1));

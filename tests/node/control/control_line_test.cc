@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/status.h"
+#include "tests/node/control/packed_lists.h"
 
 namespace grapevine {
 namespace {
@@ -21,7 +22,7 @@ control::Directive Beat() {
 control::Directive Roster() {
   control::Directive directive;
   directive.mutable_roster()->set_run_id("run-1");
-  directive.mutable_roster()->add_addresses("node1:29500");
+  SetAddresses({"node1:29500"}, directive.mutable_roster());
   return directive;
 }
 
@@ -190,9 +191,7 @@ TEST(ControlLine, AStandstillMakesNobodyForgetWhoWasLatelyInTheRun) {
                     .changes_views = true},
                    now);
   control::Directive roster = Roster();
-  for (const char* other : {"node2:1", "node3:1", "node4:1"}) {
-    roster.mutable_roster()->add_addresses(other);
-  }
+  SetAddresses({"node1:29500", "node2:1", "node3:1", "node4:1"}, roster.mutable_roster());
   line.OnDirective(roster, now);
   control::Directive prepare, two;
   prepare.mutable_prepare()->set_ballot(1);
@@ -200,7 +199,7 @@ TEST(ControlLine, AStandstillMakesNobodyForgetWhoWasLatelyInTheRun) {
   two.mutable_view()->set_epoch(1);
   two.mutable_view()->set_ballot(1);
   two.mutable_view()->set_from(5);
-  for (const Member member : {0, 1}) two.mutable_view()->add_members(member);
+  SetMembers(std::vector<Member>{0, 1}, two.mutable_view());
   line.OnDirective(two, now);
   ASSERT_EQ(line.verdict(), std::nullopt) << *line.verdict();
   ASSERT_EQ(line.lately().Most(std::chrono::hours(1), kPeerTimeout), 2);

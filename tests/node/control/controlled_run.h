@@ -22,6 +22,7 @@
 #include "node/server/grpc_keepalive.h"
 #include "node/server/grpc_server.h"
 #include "tests/node/beat_counter.h"
+#include "tests/node/control/packed_lists.h"
 #include "tests/testing/slowness.h"
 
 namespace grapevine::testing {
@@ -174,10 +175,11 @@ inline std::vector<std::unique_ptr<ControlledNode>> JoinAll(
     EXPECT_TRUE(roster.ok()) << roster.status();
     if (!roster.ok()) continue;
     EXPECT_EQ(roster->run_id(), "run");
-    EXPECT_EQ(roster->addresses_size(), n);
-    for (int peer = 0; peer < roster->addresses_size(); ++peer) {
-      EXPECT_EQ(roster->addresses(peer), "127.0.0.1:" + std::to_string(7000 + peer));
+    std::vector<std::string> addresses;
+    for (Rank peer = 0; peer < n; ++peer) {
+      addresses.push_back("127.0.0.1:" + std::to_string(7000 + peer));
     }
+    EXPECT_EQ(AddressesIn(*roster), addresses);
   }
   return nodes;
 }

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/node/control/coordinator_run.h"
+#include "tests/node/control/packed_lists.h"
 
 namespace grapevine {
 namespace {
@@ -100,7 +101,7 @@ TEST_F(CoordinatorRenewals, AreOfAllOnceAllHaveMeasuredTheRound) {
   Promise(1, 1, 3);
   ASSERT_TRUE(ViewOfRank(0).has_value());
   EXPECT_EQ(ViewOfRank(0)->checkpoint(), 2);
-  EXPECT_EQ(ViewOfRank(0)->members_size(), 2);
+  EXPECT_EQ(CountMembers(*ViewOfRank(0)), 2);
   EXPECT_THAT(CutsOf(1), ::testing::ElementsAre(1, 2, 3, 4)) << "what has waited for the view";
 }
 

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/node/control/coordinator_run.h"
+#include "tests/node/control/packed_lists.h"
 
 namespace grapevine {
 namespace {
@@ -214,7 +215,7 @@ TEST_F(ClosingSuccession, WaitsForNobodyWhoIsLeftOut) {
   control::View without;
   without.set_epoch(1);
   without.set_from(5);
-  for (const Rank member : {0, 1}) without.add_members(member);
+  SetMembers(std::vector<Member>{0, 1}, &without);
   control::Registration successor = ComesToSuccessor(1, 3);
   *successor.mutable_standing()->mutable_view() = without;
   successor.mutable_standing()->mutable_limit()->set_limit(100);

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/node/control/coordinator_run.h"
+#include "tests/node/control/packed_lists.h"
 
 namespace grapevine {
 namespace {
@@ -29,7 +30,8 @@ TEST_F(CoordinatorGathering, HandsTheRosterToAllOnceTheLastIsThere) {
     const control::Roster& roster = directives_[session][0].roster();
     EXPECT_EQ(roster.run_id(), "run-1");
     EXPECT_EQ(roster.round_limit(), 100);
-    EXPECT_THAT(roster.addresses(), ElementsAre("10.0.0.1:7000", "10.0.0.2:7000", "10.0.0.3:7000"));
+    EXPECT_THAT(AddressesIn(roster),
+                ElementsAre("10.0.0.1:7000", "10.0.0.2:7000", "10.0.0.3:7000"));
   }
 }
 
@@ -52,7 +54,7 @@ TEST_F(CoordinatorGatheringEnough, BeginsWithoutWhoHasNotCome) {
   Pass(milliseconds(200), beat);
   for (const SessionId session : {0, 1, 3}) {
     ASSERT_EQ(directives_[session].size(), 2u);
-    EXPECT_THAT(directives_[session][0].roster().addresses(),
+    EXPECT_THAT(AddressesIn(directives_[session][0].roster()),
                 ElementsAre("10.0.0.1:7000", "10.0.0.2:7000", "", "10.0.0.4:7000"));
     EXPECT_TRUE(directives_[session][1].has_prepare());
   }
@@ -60,7 +62,7 @@ TEST_F(CoordinatorGatheringEnough, BeginsWithoutWhoHasNotCome) {
   EXPECT_THAT(notices_, Contains("begins with 3 of 4 nodes, at least --min-nodes=3: rank 2 is "
                                  "missing"));
   for (const Rank rank : {0, 1, 3}) Promise(rank, 1, 0);
-  EXPECT_THAT(Last(0).view().members(), ElementsAre(0, 1, 3));
+  EXPECT_THAT(MembersIn(Last(0).view()), ElementsAre(0, 1, 3));
   Register(2, RegistrationOf(2, 4));
   EXPECT_THAT(Last(2).abort().message(),
               HasSubstr("the run has begun without it: rank 2 did not come within "
@@ -69,8 +71,8 @@ TEST_F(CoordinatorGatheringEnough, BeginsWithoutWhoHasNotCome) {
   late.set_joins(true);
   Register(20, late);
   for (const Rank rank : {0, 1, 3}) Promise(rank, 2, 9);
-  EXPECT_THAT(Last(0).view().members(), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(Last(20).roster().addresses(), Contains("10.0.0.3:7000"));
+  EXPECT_THAT(MembersIn(Last(0).view()), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(AddressesIn(Last(20).roster()), Contains("10.0.0.3:7000"));
 }
 
 TEST_F(CoordinatorGatheringEnough, DoesNotBeginWithFewer) {
@@ -184,7 +186,7 @@ TEST_F(CoordinatorGathering, LeavesOutTheHostOfRankZerosMachine) {
   beside.set_seen_from("127.0.0.1");
   Register(1, beside);
   ASSERT_EQ(directives_[1].size(), 1u);
-  EXPECT_THAT(directives_[1][0].roster().addresses(), ElementsAre(":7000", "127.0.0.1:7001"))
+  EXPECT_THAT(AddressesIn(directives_[1][0].roster()), ElementsAre(":7000", "127.0.0.1:7001"))
       << directives_[1][0].abort().message();
 }
 

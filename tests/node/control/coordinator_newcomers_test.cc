@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/node/control/coordinator_run.h"
+#include "tests/node/control/packed_lists.h"
 
 namespace grapevine {
 namespace {
@@ -38,7 +39,7 @@ class CoordinatorNewcomers : public CoordinatorRun {
     LoseProcess(2);
     Collect();
     for (const Rank rank : {0, 1, 3}) Promise(rank, 1, 14);
-    ASSERT_THAT(Last(3).view().members(), ElementsAre(0, 1, 3));
+    ASSERT_THAT(MembersIn(Last(3).view()), ElementsAre(0, 1, 3));
     directives_.clear();
     notices_.clear();
     ended_.clear();
@@ -62,7 +63,7 @@ TEST_F(CoordinatorNewcomers, OneComesInOnceTheOthersHaveAgreed) {
     const control::View& view = Last(rank).view();
     EXPECT_EQ(view.epoch(), 2u);
     EXPECT_EQ(view.from(), 31);
-    EXPECT_THAT(view.members(), ElementsAre(0, 1, 2, 3));
+    EXPECT_THAT(MembersIn(view), ElementsAre(0, 1, 2, 3));
     ASSERT_EQ(view.newcomers_size(), 1);
     EXPECT_EQ(view.newcomers(0).rank(), 2);
     EXPECT_EQ(view.newcomers(0).process(), 77u);
@@ -73,11 +74,11 @@ TEST_F(CoordinatorNewcomers, OneComesInOnceTheOthersHaveAgreed) {
   const control::Roster& roster = Last(kNew).roster();
   EXPECT_EQ(roster.run_id(), "run-1");
   EXPECT_EQ(roster.round_limit(), 100);
-  EXPECT_THAT(roster.addresses(),
+  EXPECT_THAT(AddressesIn(roster),
               ElementsAre("10.0.0.1:7000", "10.0.0.2:7000", "10.0.1.3:7000", "10.0.0.4:7000"));
   EXPECT_EQ(roster.joined().view().SerializeAsString(), Last(0).view().SerializeAsString());
   ASSERT_EQ(roster.joined().before_size(), 1);
-  EXPECT_THAT(roster.joined().before(0).members(), ElementsAre(0, 1, 3));
+  EXPECT_THAT(MembersIn(roster.joined().before(0)), ElementsAre(0, 1, 3));
   EXPECT_EQ(roster.joined().time_ns(), 3'000'000'000);
   EXPECT_THAT(newcomers_, ElementsAre(Pair(2, 31)));
   EXPECT_THAT(notices_, Contains("rank 2 at 10.0.1.3:7000 comes in from round 31 on; 4 of 4 nodes "
@@ -113,7 +114,7 @@ TEST_F(CoordinatorNewcomers, ItMayBeLostAndComeAgain) {
     coordinator_->OnGone(2, "nobody listens at its address any more", now_);
     Collect();
     PromiseAll({0, 1, 3}, ++ballot, 30);
-    EXPECT_THAT(Last(3).view().members(), ElementsAre(0, 1, 3));
+    EXPECT_THAT(MembersIn(Last(3).view()), ElementsAre(0, 1, 3));
     EXPECT_EQ(Last(3).view().newcomers_size(), 0);
   }
 }
@@ -127,12 +128,12 @@ TEST_F(CoordinatorNewcomers, TwoWaitAndComeInTogether) {
   Register(kNew + 1, Newcomer(3));
   PromiseAll({0, 1}, 2, 14);
   PromiseAll({0, 1}, 3, 15);
-  EXPECT_THAT(Last(0).view().members(), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(MembersIn(Last(0).view()), ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(Last(0).view().newcomers_size(), 2);
   for (const SessionId session : {kNew, kNew + 1}) {
     ASSERT_EQ(directives_[session].size(), 1u);
     EXPECT_EQ(Last(session).roster().joined().view().newcomers_size(), 2);
-    EXPECT_THAT(Last(session).roster().addresses(),
+    EXPECT_THAT(AddressesIn(Last(session).roster()),
                 ElementsAre("10.0.0.1:7000", "10.0.0.2:7000", "10.0.1.3:7000", "10.0.1.4:7000"));
   }
 }
@@ -211,7 +212,7 @@ TEST_F(CoordinatorNewcomers, InTheLastRoundsItIsTurnedAway) {
   PromiseAll({0, 1, 3}, 2, 99);
   EXPECT_THAT(Refusal(kNew), HasSubstr("the run is in its last rounds; there is none left for it"));
   EXPECT_EQ(Last(0).view().newcomers_size(), 0);
-  EXPECT_THAT(Last(0).view().members(), ElementsAre(0, 1, 3));
+  EXPECT_THAT(MembersIn(Last(0).view()), ElementsAre(0, 1, 3));
   EXPECT_THAT(newcomers_, IsEmpty());
   Done(1, 100);
   Register(kNew + 1, Newcomer(2, 4, 78));
@@ -364,7 +365,7 @@ TEST_F(CoordinatorNewcomersAwaited, TheOthersWaitForOne) {
   Register(kNew, Newcomer(2));
   PromiseAll({0, 1, 3}, 3, 14);
   EXPECT_EQ(Last(0).view().from(), 15);
-  EXPECT_THAT(Last(0).view().members(), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(MembersIn(Last(0).view()), ElementsAre(0, 1, 2, 3));
   EXPECT_TRUE(Last(kNew).has_roster());
   Pass(seconds(25), [&] {
     BeatAll();
@@ -462,7 +463,7 @@ TEST_F(CoordinatorNewcomersInSuccession, WhoComesEarlyIsConsideredOnceTheRunGoes
   PromiseAll({1, 2, 3}, 2, 14);
   ASSERT_TRUE(Last(kNew).has_roster());
   EXPECT_EQ(Last(kNew).roster().joined().view().lead(), 1);
-  EXPECT_THAT(Last(kNew).roster().addresses(),
+  EXPECT_THAT(AddressesIn(Last(kNew).roster()),
               ElementsAre("10.0.1.1:7000", "10.0.0.2:7000", "10.0.0.3:7000", "10.0.0.4:7000"));
 }
 

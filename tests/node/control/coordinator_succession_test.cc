@@ -8,6 +8,7 @@
 #include "node/control/control_line.h"
 #include "node/control/coordinator.h"
 #include "tests/node/control/coordinator_run.h"
+#include "tests/node/control/packed_lists.h"
 
 namespace grapevine {
 namespace {
@@ -39,7 +40,7 @@ class CoordinatorSuccession : public CoordinatorRun {
     view.set_epoch(epoch);
     view.set_from(10 * epoch);
     view.set_ballot(ballot);
-    view.mutable_members()->Assign(members.begin(), members.end());
+    SetMembers(members, &view);
     registration.mutable_standing()->set_ballot(ballot);
     return registration;
   }
@@ -72,7 +73,7 @@ TEST_F(CoordinatorSuccession, GathersThoseWhoAreLeftAndGoesOnWithoutTheOneBefore
   EXPECT_EQ(view.epoch(), 1u);
   EXPECT_EQ(view.from(), 25);
   EXPECT_EQ(view.lead(), 1);
-  EXPECT_THAT(view.members(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(MembersIn(view), ElementsAre(1, 2, 3, 4));
 }
 
 TEST_F(CoordinatorSuccession, WaitsForNobodyWhoseProcessIsGone) {
@@ -139,7 +140,7 @@ TEST_F(CoordinatorSuccession, ViewsThatSomeHaveNotHeardOfAreTold) {
   EXPECT_EQ(Last(2).prepare().ballot(), 4u) << "above all that were asked before";
   for (const Rank rank : {1, 2, 3}) Promise(rank, 4, 30);
   EXPECT_EQ(Last(3).view().epoch(), 2u);
-  EXPECT_THAT(Last(3).view().members(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(MembersIn(Last(3).view()), ElementsAre(1, 2, 3));
 }
 
 // Of one that has come into the run at another address, which only some have heard of.
@@ -328,9 +329,7 @@ class OrphanedLine : public ::testing::Test {
     control::Directive roster;
     roster.mutable_roster()->set_run_id("run-1");
     roster.mutable_roster()->set_round_limit(10);
-    for (const char* address : {"node0:1", "node1:1", "node2:1"}) {
-      roster.mutable_roster()->add_addresses(address);
-    }
+    SetAddresses({"node0:1", "node1:1", "node2:1"}, roster.mutable_roster());
     roster.set_number(1);
     Connect();
     line_.OnDirective(roster, now_);
@@ -453,7 +452,7 @@ TEST_F(OrphanedLine, WhatWasSaidOfAProcessIsNotSaidOfItsSuccessor) {
     directive.mutable_view()->set_epoch(epoch);
     directive.mutable_view()->set_ballot(epoch);
     directive.mutable_view()->set_from(static_cast<Round>(epoch));
-    directive.mutable_view()->mutable_members()->Assign(members.begin(), members.end());
+    SetMembers(members, directive.mutable_view());
     if (members.size() == 3) {
       control::Newcomer& newcomer = *directive.mutable_view()->add_newcomers();
       newcomer.set_rank(1);

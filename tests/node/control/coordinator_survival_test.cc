@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/node/control/coordinator_run.h"
+#include "tests/node/control/packed_lists.h"
 
 namespace grapevine {
 namespace {
@@ -42,7 +43,7 @@ TEST_F(CoordinatorSurvival, TheOthersAgreeToGoOn) {
   for (const Rank rank : {0, 1, 3}) {
     ASSERT_TRUE(Last(rank).has_view());
     EXPECT_EQ(Last(rank).view().from(), 15);
-    EXPECT_THAT(Last(rank).view().members(), ElementsAre(0, 1, 3));
+    EXPECT_THAT(MembersIn(Last(rank).view()), ElementsAre(0, 1, 3));
     EXPECT_FALSE(Last(rank).view().has_again());
   }
   for (const Rank rank : {0, 1, 3}) Done(rank, 100);

@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "node/control/control_line.h"
+#include "tests/node/control/packed_lists.h"
 
 namespace grapevine {
 namespace {
@@ -19,7 +20,7 @@ constexpr DirectiveContext kSharing{
 
 control::Directive RosterOf(const std::vector<std::string>& addresses, Round limit = 10) {
   control::Directive directive;
-  for (const std::string& address : addresses) directive.mutable_roster()->add_addresses(address);
+  SetAddresses(addresses, directive.mutable_roster());
   directive.mutable_roster()->set_round_limit(limit);
   return directive;
 }
@@ -211,7 +212,7 @@ TEST(Directive, AViewIsForACheckpointWhereNodesShareABudget) {
   control::View& view = *directive.mutable_view();
   view.set_epoch(1);
   view.set_ballot(1);
-  for (const Rank member : {0, 1}) view.add_members(member);
+  SetMembers(std::vector<Member>{0, 1}, &view);
   DirectiveContext context = kSharing;
   const Round renewed = 3;
   context.view = &first;

@@ -21,6 +21,7 @@
 #include "node/server/grpc_server.h"
 #include "system/mutex.h"
 #include "tests/node/control/controlled_run.h"
+#include "tests/node/control/packed_lists.h"
 
 namespace grapevine::testing {
 namespace {
@@ -158,7 +159,8 @@ class MuteService final : public control::Control::CallbackService {
 
 control::Directive RosterOf(int size) {
   control::Directive directive;
-  for (int i = 0; i < size; ++i) directive.mutable_roster()->add_addresses("127.0.0.1:1");
+  SetAddresses(std::vector<std::string>(static_cast<size_t>(size), "127.0.0.1:1"),
+               directive.mutable_roster());
   return directive;
 }
 

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "node/control/control_line.h"
+#include "tests/node/control/packed_lists.h"
 
 namespace grapevine {
 namespace {
@@ -21,7 +22,7 @@ control::View ViewWith(uint32_t epoch, Round from, const std::vector<Member>& me
   view.set_epoch(epoch);
   view.set_from(from);
   view.set_ballot(epoch);
-  view.mutable_members()->Assign(members.begin(), members.end());
+  SetMembers(members, &view);
   for (const Member member : newcomers) {
     control::Newcomer& newcomer = *view.add_newcomers();
     newcomer.set_rank(member);
@@ -29,6 +30,10 @@ control::View ViewWith(uint32_t epoch, Round from, const std::vector<Member>& me
     newcomer.set_address("10.0.1.1:7000");
   }
   return view;
+}
+
+void SetRuns(const std::vector<int>& runs, control::View* view) {
+  view->mutable_member_runs()->Assign(runs.begin(), runs.end());
 }
 
 // Of four, of which rank 2 was left out from round 5 on.
@@ -55,7 +60,7 @@ class NewcomerDirective : public ::testing::Test {
                                    const std::vector<control::View>& before) {
     control::Directive directive;
     control::Roster& roster = *directive.mutable_roster();
-    for (const char* address : {"a:1", "b:1", "c:1", "d:1"}) roster.add_addresses(address);
+    SetAddresses({"a:1", "b:1", "c:1", "d:1"}, &roster);
     roster.set_round_limit(10);
     *roster.mutable_joined()->mutable_view() = view;
     roster.mutable_joined()->mutable_before()->Assign(before.begin(), before.end());
@@ -83,14 +88,14 @@ class NewcomerDirective : public ::testing::Test {
 TEST_F(NewcomerDirective, WhoHasNeverComeHasNoAddress) {
   control::Directive directive = Roster(ViewWith(4, 7, {0, 2, 3}, {2}), {});
   control::Roster& roster = *directive.mutable_roster();
-  roster.set_addresses(1, "");
+  SetAddresses({"a:1", "", "c:1", "d:1"}, &roster);
   EXPECT_EQ(ObjectionToRoster(directive), "");
-  EXPECT_THAT(ObjectionToRoster(directive, /*resilient=*/false), HasSubstr("address of rank 1"));
-  roster.set_addresses(3, "");
+  SetAddresses({"a:1", "", "c:1", ""}, &roster);
   EXPECT_THAT(ObjectionToRoster(directive), HasSubstr("address of rank 3")) << "a member";
   roster.clear_joined();
   EXPECT_EQ(ObjectionToRoster(directive), "") << "of a run that begins";
-  roster.set_addresses(2, "");
+  EXPECT_THAT(ObjectionToRoster(directive, /*resilient=*/false), HasSubstr("address of rank 1"));
+  SetAddresses({"a:1", "", "", ""}, &roster);
   EXPECT_THAT(ObjectionToRoster(directive), HasSubstr("address of rank 2")) << "this node";
 }
 
@@ -119,11 +124,10 @@ TEST_F(NewcomerDirective, AViewMayLoseSomeAndTakeOthersIn) {
 }
 
 TEST_F(NewcomerDirective, AViewOfMembersThatCannotBeIsRefused) {
-  ExpectRefusedView([](control::View* view) { view->clear_members(); });
-  ExpectRefusedView([](control::View* view) { view->mutable_members()->SwapElements(0, 1); });
-  ExpectRefusedView([](control::View* view) { view->set_members(1, 0); });
-  ExpectRefusedView([](control::View* view) { view->set_members(0, -1); });
-  ExpectRefusedView([](control::View* view) { view->set_members(3, 4); });
+  for (const std::vector<int>& runs : std::vector<std::vector<int>>{
+           {}, {0, 3, 1, 1}, {-1, 5}, {0, 5}, {0, 4, 4}, {0, 2, 3, 0, 3, 1}, {0, 1 << 30}}) {
+    ExpectRefusedView([&](control::View* view) { SetRuns(runs, view); });
+  }
 }
 
 TEST_F(NewcomerDirective, AViewOfNewcomersThatCannotBeIsRefused) {
@@ -141,8 +145,7 @@ TEST_F(NewcomerDirective, AViewOfNewcomersThatCannotBeIsRefused) {
   ExpectRefusedView([](control::View* view) { view->clear_newcomers(); });  // came unsaid
   ExpectRefusedView([](control::View* view) { view->mutable_newcomers(0)->set_rank(-1); });
   ExpectRefusedView([](control::View* view) {  // none who has a replica
-    view->mutable_members()->Clear();
-    view->add_members(2);
+    SetMembers(std::vector<Member>{2}, view);
   });
   for (const char* address : {"", "nonsense", "host:0", "host:99999", "a b:1"}) {
     ExpectRefusedView(
@@ -175,14 +178,11 @@ TEST_F(NewcomerDirective, WhoComesInIsANewcomerOfItsFirstView) {
   refused([](control::View* view) { view->clear_newcomers(); });
   refused([](control::View* view) { view->mutable_newcomers(0)->set_rank(3); });
   refused([](control::View* view) { view->mutable_newcomers(0)->set_address("host:0"); });
-  refused([](control::View* view) { view->mutable_members()->SwapElements(0, 1); });
-  refused([](control::View* view) { view->set_members(2, 4); });
+  refused([](control::View* view) { SetRuns({2, 2, 0, 1}, view); });
+  refused([](control::View* view) { SetRuns({0, 1, 2, 1, 4, 1}, view); });
   refused([](control::View* view) { view->set_from(-1); });
   refused([](control::View* view) { view->set_from(10); });
-  refused([](control::View* view) {
-    view->mutable_members()->Clear();
-    view->add_members(2);
-  });
+  refused([](control::View* view) { SetMembers(std::vector<Member>{2}, view); });
 }
 
 TEST_F(NewcomerDirective, WhatWasBeforeMustFitIt) {
@@ -194,8 +194,8 @@ TEST_F(NewcomerDirective, WhatWasBeforeMustFitIt) {
   refused([](control::View* view) { view->set_epoch(4); });
   refused([](control::View* view) { view->set_from(2); });
   refused([](control::View* view) { view->set_from(8); });
-  refused([](control::View* view) { view->clear_members(); });
-  refused([](control::View* view) { view->add_members(9); });
+  refused([](control::View* view) { view->clear_member_runs(); });
+  refused([](control::View* view) { SetRuns({0, 1, 3, 1, 9, 1}, view); });
   ExpectRefusedRoster([](control::Joined* joined) { joined->set_time_ns(-1); }, "after -1 ns");
 }
 
