@@ -72,7 +72,15 @@ NodeSession::NodeSession(NodeSessionOptions options, NodeSessionCallbacks callba
       process_(ProcessNonce()),
       reporter_([this](Clock::time_point deadline, control::Report report) {
         return control_->SendBefore(deadline, std::move(report));
-      }) {}
+      }),
+      decrees_({.rank = options_.rank,
+                .saves_on_call = options_.checkpoints.has_value(),
+                .role_moves = role() != nullptr && !begins()},
+               {.promise = [this](uint32_t ballot, Round round) { ReportPromise(ballot, round); },
+                .expect = [this](const control::Newcomer& newcomer) { Expect(newcomer); },
+                .coast = callbacks_.on_coast,
+                .evaluate_from = callbacks_.on_evaluations_from},
+               runner) {}
 
 NodeSession::~NodeSession() { TearDown(); }
 
@@ -379,15 +387,13 @@ void NodeSession::ComeIn(const control::Joined& joined) {
   runner_->ComeIn(views.back(), joined.view().lead());
 }
 
-void NodeSession::Expect(const control::View& view) {
-  for (const control::Newcomer& newcomer : view.newcomers()) {
-    MutexLock lock(place_mutex_);
-    const absl::StatusOr<HostAddress> told = ParseHostAddress(newcomer.address());
-    if (!told.ok()) continue;  // CheckDirective has checked the address
-    std::string& address = addresses_[newcomer.rank()];
-    address = FormatHostAddress(DialledAddress(*told, coordinator_at_.address));
-    transport_->Expect(newcomer.rank(), newcomer.process(), address);
-  }
+void NodeSession::Expect(const control::Newcomer& newcomer) {
+  MutexLock lock(place_mutex_);
+  const absl::StatusOr<HostAddress> told = ParseHostAddress(newcomer.address());
+  if (!told.ok()) return;  // CheckDirective has checked the address
+  std::string& address = addresses_[newcomer.rank()];
+  address = FormatHostAddress(DialledAddress(*told, coordinator_at_.address));
+  transport_->Expect(newcomer.rank(), newcomer.process(), address);
 }
 
 control::Heartbeat NodeSession::Heartbeat() const {
@@ -410,7 +416,7 @@ void NodeSession::StartControl() {
                        },
                    .on_cut = [this](Round round) { runner_->Cut(round); },
                    .on_checkpoint = callbacks_.on_checkpoint,
-                   .on_decree = [this](const control::Directive& decree) { OnDecree(decree); },
+                   .on_decree = [this](const control::Directive& decree) { decrees_.Obey(decree); },
                    .on_orphaned =
                        [this](const absl::Status& why, bool gone) {
                          MutexLock lock(mutex_);
@@ -434,26 +440,6 @@ void NodeSession::SetLimit(Round limit, bool final, int64_t growth) {
 absl::Status NodeSession::Ended() {
   MutexLock lock(mutex_);
   return end_.value_or(absl::OkStatus());
-}
-
-void NodeSession::OnDecree(const control::Directive& decree) {
-  if (decree.has_checkpoint_at()) {
-    const control::CheckpointAt& at = decree.checkpoint_at();
-    return runner_->SaveAt(at.ballot(), at.has_round() ? std::optional(at.round()) : std::nullopt);
-  }
-  if (decree.has_coast()) return callbacks_.on_coast(decree.coast().below(), decree.coast().all());
-  if (decree.has_prepare() && options_.checkpoints) {
-    const uint32_t ballot = decree.prepare().ballot();
-    return ReportPromise(ballot, runner_->Hold(ballot) - 1);
-  }
-  if (decree.has_prepare()) return runner_->Prepare(decree.prepare().ballot());
-  const control::View& view = decree.view();
-  if (door_ != nullptr && view.lead() == options_.rank && !std::exchange(leads_, true)) {
-    callbacks_.on_evaluations_from(view.has_again() ? view.again() : view.from() + 1);
-  }
-  Expect(view);
-  runner_->ChangeView(ViewOf(view), view.has_again() ? std::optional(view.again()) : std::nullopt,
-                      view.lead());
 }
 
 void NodeSession::SeekCoordinators() {

@@ -29,6 +29,7 @@
 #include "node/discovery/moving_role.h"
 #include "node/identity/authentication.h"
 #include "node/identity/host_address.h"
+#include "node/life/decrees.h"
 #include "node/runner/runner.h"
 #include "node/server/grpc_credentials.h"
 #include "node/server/grpc_server.h"
@@ -235,13 +236,12 @@ class NodeSession {
   void Settle(const control::Resumed& resumed);
   // Comes into a run that is under way.
   void ComeIn(const control::Joined& joined);
-  // Makes the transport accept the view's newcomers, in the places of members that were left out.
-  void Expect(const control::View& view);
+  // Makes the transport accept a newcomer, in the place of a member that was left out.
+  void Expect(const control::Newcomer& newcomer);
   void SetLimit(Round limit, bool final, int64_t growth);
   // Returns why the run has ended for this node; OK while the run has not ended, or if it ended
   // well.
   absl::Status Ended();
-  void OnDecree(const control::Directive& decree);
   // Sends a report to rank 0. Ends the run if the queue has no room although the run goes on: the
   // others would wait for the report. From any thread, also one that outlives Run. Never waits.
   absl::Status TellAtOnce(control::Report report);
@@ -311,6 +311,7 @@ class NodeSession {
   // What newcomers to a run that goes on from a checkpoint must know of that checkpoint.
   std::optional<control::Resumed> inherited_;
   MetricsReporter reporter_;
+  Decrees decrees_;  // for the control client's thread
 
   std::atomic<bool> trained_ = false;
   std::atomic<int64_t> evaluated_batches_ = 0;
@@ -331,8 +332,6 @@ class NodeSession {
   Rank holder_ ABSL_GUARDED_BY(place_mutex_) = 0;                     // the coordinator's rank
   std::vector<std::string> addresses_ ABSL_GUARDED_BY(place_mutex_);  // by rank, once joined
   bool others_go_on_ = false;
-  // Whether the averaged models of a view are put together at this node. For the client's thread.
-  bool leads_ = false;
   std::thread seeker_;
 };
 

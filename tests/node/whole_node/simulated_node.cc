@@ -298,6 +298,7 @@ void SimulatedNode::TakeCheckpoints() {
 void SimulatedNode::Start() {
   MakeObjective();
   MakeRunner();
+  MakeDecrees();
   MakeTransport();
   if (begins()) {
     MakeCoordinator(std::nullopt);
@@ -544,7 +545,11 @@ void SimulatedNode::HearControl() {
       if (limit_ < plan().most_rounds()) course_.Close(limit_);
       runner_->SetLimit(moved->limit(), moved->final());
     } else if (const std::optional<control::Directive> decree = line_->TakeDecree()) {
-      Obey(*decree);
+      if (decree->has_view()) {
+        Say(absl::StrCat("hears of view ", decree->view().epoch(), " from round ",
+                         decree->view().from()));
+      }
+      decrees_->Obey(*decree);
     } else {
       break;
     }
@@ -556,24 +561,19 @@ void SimulatedNode::HearControl() {
   if (!line_->verdict()->ok()) runner_->Abort(*line_->verdict());
 }
 
-void SimulatedNode::Obey(const control::Directive& decree) {
-  if (decree.has_checkpoint_at()) {
-    const control::CheckpointAt& at = decree.checkpoint_at();
-    return runner_->SaveAt(at.ballot(), at.has_round() ? std::optional(at.round()) : std::nullopt);
-  }
-  if (decree.has_coast()) return program_->Coast(decree.coast().below(), decree.coast().all());
-  if (decree.has_prepare() && Checkpoints()) {
-    const uint32_t ballot = decree.prepare().ballot();
-    return OnPromise(ballot, runner_->Hold(ballot) - 1);
-  }
-  if (decree.has_prepare()) return runner_->Prepare(decree.prepare().ballot());
-  const control::View& view = decree.view();
-  Say(absl::StrCat("hears of view ", view.epoch(), " from round ", view.from()));
-  for (const control::Newcomer& newcomer : view.newcomers()) {
-    transport_->Expect(newcomer.rank(), newcomer.process());
-  }
-  runner_->ChangeView(ViewOf(view), view.has_again() ? std::optional(view.again()) : std::nullopt,
-                      view.lead());
+void SimulatedNode::MakeDecrees() {
+  decrees_.emplace(
+      Decrees::Options{.rank = rank_,
+                       .saves_on_call = Checkpoints().has_value(),
+                       .role_moves = plan().role_moves && !begins()},
+      Decrees::Orders{.promise = [this](uint32_t ballot, Round round) { OnPromise(ballot, round); },
+                      .expect =
+                          [this](const control::Newcomer& newcomer) {
+                            transport_->Expect(newcomer.rank(), newcomer.process());
+                          },
+                      .coast = [this](Round below, bool all) { program_->Coast(below, all); },
+                      .evaluate_from = [this](Round round) { evaluates_from_ = round; }},
+      runner_.get());
 }
 
 void SimulatedNode::Join() {
@@ -740,6 +740,7 @@ void SimulatedNode::OnPromise(uint32_t ballot, Round round) {
 
 void SimulatedNode::OnAverage(AveragedModel average) {
   Say(absl::StrCat("evaluates round ", average.round));
+  CHECK_GE(average.round, evaluates_from_);
   ++evaluating_;
   const Round round = average.round;
   averages_.push_back(std::move(average));

@@ -22,6 +22,7 @@
 #include "node/control/checkpoint_desk.h"
 #include "node/control/control_line.h"
 #include "node/identity/authentication.h"
+#include "node/life/decrees.h"
 #include "node/runner/runner.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
@@ -159,7 +160,7 @@ class SimulatedNode final : public RunObserver {
   // Takes the next steps, after any event.
   void Live();
   void HearControl();
-  void Obey(const control::Directive& decree);
+  void MakeDecrees();
   void Join();
   void Begin();
   void Train();
@@ -185,6 +186,7 @@ class SimulatedNode final : public RunObserver {
   std::unique_ptr<ViewMixing> views_;          // of a resilient run
   std::unique_ptr<SimulatedProgram> program_;  // of an open-ended one
   std::unique_ptr<Runner> runner_;
+  std::optional<Decrees> decrees_;
   std::unique_ptr<SimulatedTransport> transport_;
   std::optional<ControlLine> line_;
   std::optional<SimulatedPortWatch> rank_zero_watch_;
@@ -212,6 +214,7 @@ class SimulatedNode final : public RunObserver {
   int64_t evaluated_batches_ = 0;
   RunCourse course_;
   RunHorizon horizon_;  // rank 0's
+  Round evaluates_from_ = 0;
   std::vector<AveragedModel> averages_;
   std::vector<AveragedModel> told_;
   std::vector<std::vector<Round>> reported_;
