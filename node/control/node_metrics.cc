@@ -253,22 +253,22 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
                                                    " bytes sent and ", report.bytes_received(),
                                                    " received"));
   }
-  const auto last = last_.find(rank);
-  if (last != last_.end() && report.round() == last->second) {
+  const Round last = last_.Of(rank);
+  if (last_.contains(rank) && report.round() == last) {
     return absl::InvalidArgumentError(
         absl::StrCat("rank ", rank, " reported round ", report.round(), " twice"));
   }
-  if (report.round() <= emitted_ || (last != last_.end() && report.round() < last->second)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("rank ", rank, " reported round ", report.round(), " after round ",
-                     std::max(emitted_, last == last_.end() ? 0 : last->second)));
+  if (report.round() <= emitted_ || report.round() < last) {
+    return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " reported round ",
+                                                   report.round(), " after round ",
+                                                   std::max(emitted_, last)));
   }
   if (open_.size() >= kMaxOpen && !open_.contains(report.round())) {
     RETURN_IF_ERROR(MakeRoom());
   }
   if (report.has_steps()) RETURN_IF_ERROR(AddStepsOf(rank, report.steps(), &steps_[rank]));
   RETURN_IF_ERROR(AddWaitsOf(rank, report, options_.size, &waits_[rank]));
-  last_[rank] = report.round();
+  last_.Set(rank, report.round());
   NoteCount(rank, report.bytes_sent());
   control::NodeMetrics& kept = open_[report.round()].reports[rank];
   kept = report;
@@ -299,7 +299,7 @@ void MetricsCollector::Lose(Rank rank) {
   const auto newcomer = newcomers_.extract(rank);
   const bool counted = newcomer && !newcomer.mapped().reported;
   if (!counted) lost_bytes_ = SumOfBytes(lost_bytes_, bytes_sent_[rank]);
-  last_.erase(rank);
+  last_.Erase(rank);
   carried_.erase(rank);
   local_accuracy_.erase(rank);
   for (auto& [round, open] : open_) open.reports.erase(rank);
@@ -310,7 +310,7 @@ void MetricsCollector::TakeIn(Rank rank, Round from) {
   MutexLock lock(mutex_);
   if (lost_.erase(rank) == 0) return;
   newcomers_[rank] = {.from = from, .bytes_before = bytes_sent_[rank]};
-  last_[rank] = from;
+  last_.Set(rank, from);
 }
 
 void MetricsCollector::NoteCount(Rank rank, int64_t bytes_sent) {
@@ -339,8 +339,7 @@ Rank MetricsCollector::NodesIn(Round round) const {
 }
 
 bool MetricsCollector::Passed(Round round) const {
-  return static_cast<Rank>(last_.size()) == Living() &&
-         std::ranges::all_of(last_, [round](const auto& entry) { return entry.second >= round; });
+  return last_.size() == Living() && last_.AllAtLeast(round);
 }
 
 absl::Status MetricsCollector::MakeRoom() {
@@ -353,15 +352,11 @@ absl::Status MetricsCollector::MakeRoom() {
     return absl::OkStatus();
   }
   Rank silent = 0;
-  const auto reported = [this](Rank rank) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const auto found = last_.find(rank);
-    return found == last_.end() ? Round{0} : found->second;
-  };
   for (Rank rank = 1; rank < options_.size; ++rank) {
-    if (!lost_.contains(rank) && reported(rank) < reported(silent)) silent = rank;
+    if (!lost_.contains(rank) && last_.Of(rank) < last_.Of(silent)) silent = rank;
   }
   return absl::ResourceExhaustedError(
-      absl::StrCat("rank ", silent, " has reported nothing after round ", reported(silent),
+      absl::StrCat("rank ", silent, " has reported nothing after round ", last_.Of(silent),
                    ", and others are ", open_.size(), " measurements ahead of it"));
 }
 

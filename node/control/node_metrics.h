@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "base/ids.h"
 #include "node/control/control.pb.h"
+#include "node/control/reported_rounds.h"
 #include "run/records/awaited_peers.h"
 #include "run/records/measurement.h"
 #include "run/records/metrics.h"
@@ -174,7 +175,7 @@ class MetricsCollector {
   const OnMetrics emit_;
   mutable Mutex mutex_;
   Rounds open_ ABSL_GUARDED_BY(mutex_);
-  std::map<Rank, Round> last_ ABSL_GUARDED_BY(mutex_);  // last reported round of each rank
+  ReportedRounds last_ ABSL_GUARDED_BY(mutex_);
   // The losses and samples to be added to a rank's next report.
   std::map<Rank, control::NodeMetrics> carried_ ABSL_GUARDED_BY(mutex_);
   // The bytes that each rank has last reported as sent.
