@@ -9,7 +9,6 @@
 // nodes are played: they say what those of a ring say.
 
 #include <malloc.h>
-#include <time.h>
 
 #include <chrono>
 #include <cstdint>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bench/processor_time.h"
 #include "kernels/passes/sketch.h"
 #include "node/control/coordinator.h"
 #include "node/control/node_metrics.h"
@@ -31,12 +31,6 @@ using std::chrono::milliseconds;
 
 constexpr int kSettings = 30;  // about as many as nodes compare
 constexpr Round kRounds = 1000;
-
-double ProcessorSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 double MemoryInUse() { return static_cast<double>(mallinfo2().uordblks); }
 

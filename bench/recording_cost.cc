@@ -6,8 +6,6 @@
 //
 // The events are those of a node that averages with its neighbours; FILE is replaced, and removed.
 
-#include <sys/resource.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -15,19 +13,11 @@
 
 #include "absl/status/status.h"
 #include "base/status.h"
+#include "bench/processor_time.h"
 #include "run/recording/recorder.h"
 
 namespace grapevine {
 namespace {
-
-double ProcessorSeconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
 
 absl::Status Measure(const std::string& path, int64_t events) {
   RecordingHeader header;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "bench/processor_time.h"
 #include "glog/logging.h"
 #include "node/server/grpc_credentials.h"
 #include "node/transport/grpc/grpc_transport_options.h"
@@ -23,12 +24,6 @@ namespace {
 [[noreturn]] void Die(const char* what) {
   std::perror(what);
   std::_Exit(1);
-}
-
-double ProcessorSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 double Median(std::vector<double> values) {

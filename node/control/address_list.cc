@@ -11,8 +11,6 @@
 namespace grapevine {
 namespace {
 
-// The longest name of a host has 253 bytes; no list of short ones takes more memory than this.
-constexpr size_t kMaxAddress = 400;
 // For each address: the bytes that it shares with the beginning and with the end of the address
 // before, and those of its own in between.
 constexpr int kShape = 3;
@@ -54,7 +52,7 @@ absl::StatusOr<std::vector<std::string>> UnpackAddresses(const control::AddressL
   for (int i = 0; i < list.shape_size(); i += kShape) {
     const size_t beginning = list.shape(i), end = list.shape(i + 1), own = list.shape(i + 2);
     if (beginning + end > before.size() || own > left.size() ||
-        beginning + end + own > kMaxAddress) {
+        beginning + end + own > kMaxAddressBytes) {
       return absl::InvalidArgumentError("sent a roster whose addresses cannot be");
     }
     std::string address(before.substr(0, beginning));

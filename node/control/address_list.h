@@ -5,6 +5,7 @@
 #ifndef GRAPEVINE_NODE_CONTROL_ADDRESS_LIST_H_
 #define GRAPEVINE_NODE_CONTROL_ADDRESS_LIST_H_
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,11 @@
 
 namespace grapevine {
 
+// The most bytes of an address: the longest name of a host has 253. A bound for each address bounds
+// the memory that a list can take.
+inline constexpr size_t kMaxAddressBytes = 400;
+
+// No address may be longer than kMaxAddressBytes.
 control::AddressList PackAddresses(std::span<const std::string> addresses);
 
 // Returns the addresses of `nodes` ranks. An InvalidArgument error, phrased to follow "rank 0 ",

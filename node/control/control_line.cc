@@ -218,7 +218,7 @@ absl::Status CheckJoined(const control::Joined& joined, const DirectiveContext& 
   return CheckSettled(joined.settled(), context);
 }
 
-// What a node that joins has heard otherwise has been checked.
+// `roster.joined` must have been checked.
 absl::Status CheckAddresses(const control::Roster& roster, const DirectiveContext& context) {
   ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
                    UnpackAddresses(roster.addresses(), context.world_size));

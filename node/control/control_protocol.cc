@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "node/control/address_list.h"
 #include "node/identity/host_address.h"
 
 namespace grapevine {
@@ -94,6 +95,10 @@ std::string Objection(const control::Registration& own, const control::Registrat
   if (given.rank() < 0 || given.rank() >= own.world_size()) {
     return absl::StrCat("rank ", given.rank(), " does not exist among ", own.world_size(),
                         " nodes; give each a rank of its own from 0 to ", own.world_size() - 1);
+  }
+  if (given.address().size() > kMaxAddressBytes) {
+    return absl::StrCat("its address has ", given.address().size(), " bytes, more than ",
+                        kMaxAddressBytes, "; give a shorter one with --advertise=HOST:PORT");
   }
   const absl::StatusOr<HostAddress> address = ParseHostAddress(given.address());
   if (!address.ok()) return std::string(address.status().message());

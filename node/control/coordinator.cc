@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/units.h"
+#include "node/control/address_list.h"
 #include "node/control/control_protocol.h"
 #include "node/control/member_runs.h"
 #include "node/control/wording.h"
@@ -34,7 +35,7 @@ control::Directive FinishDirective() {
 std::string RefusalBy(const std::string& self, const control::Registration& registration,
                       const std::string& why) {
   return Printable(absl::StrCat(self, " refuses rank ", registration.rank(), " at ",
-                                registration.address(), ": ", why),
+                                registration.address().substr(0, kMaxAddressBytes), ": ", why),
                    kMaxWords);
 }
 

@@ -336,7 +336,7 @@ class Coordinator {
   uint32_t ballot_ = 0;                     // of agreement_'s last question
   RunQuorum quorum_;
   std::optional<Succession> succession_;  // while members that are left come
-  EarlyArrivals early_;                   // while they come
+  EarlyArrivals early_;                   // while the run is taken over
   bool all_done_told_ = false;
   SteadyTime now_;
   Output output_;

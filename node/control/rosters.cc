@@ -10,7 +10,8 @@ namespace grapevine {
 
 control::Directive Rosters::Begin(const Members& members, const RunLimit& end, SteadyTime now) {
   started_ = now - options_.elapsed;
-  addresses_.resize(static_cast<size_t>(options_.nodes));  // empty: whoever is not there
+  // A node that has not come has an empty address.
+  addresses_.resize(static_cast<size_t>(options_.nodes));
   for (const auto& [rank, member] : members) addresses_[rank] = member.registration.address();
   control::Directive directive;
   control::Roster& roster = *directive.mutable_roster();

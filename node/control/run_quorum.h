@@ -48,8 +48,8 @@ class RunQuorum {
   // Returns the message that so many members are too few.
   std::string TooFew(Rank members, SteadyTime now) const;
 
-  // Judges so many members that wait for newcomers: Returns why the run ends, once they have waited
-  // in vain. Adds what the log is to say to `notices`.
+  // Returns why the run ends, once so many members have waited for newcomers in vain. Adds what the
+  // log is to say to `notices`.
   std::optional<Blame> JudgeWait(Rank members, SteadyTime now, std::vector<std::string>* notices);
   // Reports that a newcomer makes so many members.
   void OnNewcomer(Rank members, SteadyTime now) {

@@ -1,7 +1,5 @@
 #include "node/control/run_verdict.h"
 
-#include <utility>
-
 #include "base/status.h"
 
 namespace grapevine {
@@ -16,13 +14,13 @@ control::Directive AbortDirective(const Blame& why, bool others_go_on) {
   return directive;
 }
 
-void RunVerdict::Pass(Blame why) {
+void RunVerdict::Pass(const Blame& why) {
   told_ = AbortDirective(why);
   status_ = WithFailure(absl::AbortedError(why.message), why.failure);
 }
 
-void RunVerdict::Resign(Blame why, bool others_go_on) {
-  Pass(std::move(why));
+void RunVerdict::Resign(const Blame& why, bool others_go_on) {
+  Pass(why);
   told_.mutable_abort()->set_others_go_on(others_go_on);
   resigned_ = true;
 }

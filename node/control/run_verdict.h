@@ -26,9 +26,9 @@ class RunVerdict {
   explicit RunVerdict(Dispatch* out) : out_(*out) {}
 
   // Passes the verdict on the run. At most one of this and Resign may be called, once.
-  void Pass(Blame why);
+  void Pass(const Blame& why);
   // Passes the verdict on the coordinator's own node, which is the culprit.
-  void Resign(Blame why, bool others_go_on);
+  void Resign(const Blame& why, bool others_go_on);
   // Returns why the run has ended, here at least; OK while there is no verdict.
   const absl::Status& status() const { return status_; }
   bool resigned() const { return resigned_; }

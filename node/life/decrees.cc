@@ -1,5 +1,7 @@
 #include "node/life/decrees.h"
 
+#include <glog/logging.h>
+
 #include <optional>
 
 #include "node/control/control_line.h"
@@ -16,8 +18,10 @@ void Decrees::Obey(const control::Directive& decree) {
     }
     case control::Directive::kCoast:
       return orders_.coast(decree.coast().below(), decree.coast().all());
-    default:
+    case control::Directive::kView:
       return Change(decree.view());
+    default:
+      LOG(FATAL) << "no decree: " << decree.ShortDebugString();
   }
 }
 

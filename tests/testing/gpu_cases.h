@@ -10,16 +10,18 @@
 
 namespace grapevine {
 
+// Whether the GPU is the emulated one, which takes a thousand times as long.
+inline bool GpuIsEmulated() {
+  const auto gpus = FindGpus();
+  return gpus.ok() && gpus->front().name == emulated_cuda::kGpuName;
+}
+
 // All if there is a GPU, `emulated` if it is the emulated one; otherwise only the first, which is
 // left out (gpu_main.cc).
 template <typename T>
 std::vector<T> GpuCases(std::vector<T> cases, std::vector<T> emulated) {
-  const auto gpus = FindGpus();
-  if (!gpus.ok()) {
-    cases.resize(1);
-  } else if (gpus->front().name == emulated_cuda::kGpuName) {
-    return emulated;
-  }
+  if (GpuIsEmulated()) return emulated;
+  if (!FindGpus().ok()) cases.resize(1);
   return cases;
 }
 

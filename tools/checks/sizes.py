@@ -19,7 +19,7 @@ GROWN = {
     "Coordinator": (89, 25),
     "Runner": (111, 44),
     "NodeRun": (68, 43),
-    "NodeSession": (62, 34),
+    "NodeSession": (61, 34),
     "ControlLine": (45, 38),
     # The Host of all virtual nodes: a request is a method, until requests on vectors are one.
     "Simulation": (77, 23),

@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "kernels/cuda/cuda_gpu.h"
-#include "kernels/device/device.h"
 #include "kernels/passes/denormals.h"
 #include "random/keyed_random.h"
-#include "tests/emulated_cuda/gpu_name.h"
+#include "tests/testing/gpu_cases.h"
 
 namespace grapevine {
 
@@ -53,13 +52,9 @@ class OnDevice {
   void* memory_ = nullptr;
 };
 
-// Returns the size with which a test looks at a large vector: an eighth of it on the emulated GPU,
-// which takes a thousand times as long as a GPU.
+// Returns the size with which a test looks at a large vector: an eighth of it on the emulated GPU.
 inline size_t SizeHere(size_t size) {
-  static const bool emulated = [] {
-    const auto gpus = FindGpus();
-    return gpus.ok() && gpus->front().name == emulated_cuda::kGpuName;
-  }();
+  static const bool emulated = GpuIsEmulated();
   return emulated && size >= 1'000'000 ? size - size / 8 * 7 : size;
 }
 

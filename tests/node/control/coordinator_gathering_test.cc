@@ -174,6 +174,18 @@ TEST_F(CoordinatorGathering, AMisfitWhoseRankNobodyWaitsForIsRefusedAlone) {
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
 }
 
+// A roster with that address would be refused by all.
+TEST_F(CoordinatorGathering, RefusesAnAddressThatNoRosterHasRoomFor) {
+  Begin(2);
+  Register(0, RegistrationOf(0, 2));
+  control::Registration long_name = RegistrationOf(1, 2);
+  long_name.set_address(std::string(5000, 'x') + ":7000");
+  Register(1, long_name);
+  EXPECT_THAT(Last(1).abort().message(), HasSubstr("5005 bytes"));
+  Register(11, RegistrationOf(1, 2));
+  EXPECT_EQ(AddressesIn(Last(11).roster()).size(), 2u);
+}
+
 // Rank 0 knows no host of its own where it listens on every address; each of
 // the others knows one.
 TEST_F(CoordinatorGathering, LeavesOutTheHostOfRankZerosMachine) {
