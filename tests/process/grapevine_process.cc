@@ -34,10 +34,14 @@ std::string Contents(const fs::path& path) {
   return text.str();
 }
 
-// State and session of proc(5)'s stat, whose second field may hold anything.
+// What proc(5)'s stat, whose second field may hold anything, says of a process.
 struct ProcessState {
   char state;
   pid_t session;
+  int threads;
+
+  // The first thread of one that is killed may be a zombie while others still hold its sockets.
+  bool ended() const { return (state == 'Z' || state == 'X') && threads <= 1; }
 };
 
 std::optional<ProcessState> StateOf(const fs::path& process) {
@@ -48,6 +52,10 @@ std::optional<ProcessState> StateOf(const fs::path& process) {
   ProcessState result;
   pid_t parent, group;
   fields >> result.state >> parent >> group >> result.session;
+  constexpr int kBetween = 13;  // terminal to niceness
+  std::string skipped;
+  for (int i = 0; i < kBetween; ++i) fields >> skipped;
+  fields >> result.threads;
   return fields ? std::optional(result) : std::nullopt;
 }
 
@@ -112,7 +120,11 @@ GrapevineProcess::GrapevineProcess(std::vector<std::string> arguments, const Opt
 }
 
 GrapevineProcess::~GrapevineProcess() {
-  for (const pid_t process : Alive()) kill(process, SIGKILL);
+  Eventually([this] {
+    const std::vector<pid_t> alive = Alive();
+    for (const pid_t process : alive) kill(process, SIGKILL);
+    return alive.empty();
+  });
   Await();
 }
 
@@ -183,9 +195,7 @@ std::vector<pid_t> GrapevineProcess::Alive() const {
       continue;
     }
     const std::optional<ProcessState> state = StateOf(entry.path());
-    if (state && state->session == pid_ && state->state != 'Z' && state->state != 'X') {
-      alive.push_back(process);
-    }
+    if (state && state->session == pid_ && !state->ended()) alive.push_back(process);
   }
   return alive;
 }

@@ -45,7 +45,7 @@ class GrapevineProcess {
       : GrapevineProcess(std::move(arguments), Options()) {}
   // `arguments` come after the program's name.
   GrapevineProcess(std::vector<std::string> arguments, const Options& options);
-  // Kills the whole session.
+  // Kills the whole session, and returns once nobody of it holds a port or a file any more.
   ~GrapevineProcess();
   GrapevineProcess(const GrapevineProcess&) = delete;
   GrapevineProcess& operator=(const GrapevineProcess&) = delete;
