@@ -7,6 +7,7 @@
 #include <random>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -399,6 +400,18 @@ absl::StatusOr<StoreDiscovery::Seen> StoreDiscovery::LookForHolder(const Candida
   return seen;
 }
 
+RoleSearch::Step StoreDiscovery::NextStep(const RoleSearch& search,
+                                          const absl::StatusOr<Seen>& seen) {
+  const auto now = steady_clock::now();
+  if (!seen.ok()) return search.AfterTrouble(now);
+  const bool over = seen->settled && std::holds_alternative<Over>(*seen->settled);
+  return search.Next({.over = over,
+                      .successor = seen->settled && !over,
+                      .taken = seen->revision != 0,
+                      .abandoned = seen->abandoned != 0},
+                     now);
+}
+
 absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& candidate,
                                                            Deadline deadline,
                                                            const Interrupted& interrupted) {
@@ -408,36 +421,46 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
       .since = absl::ToUnixSeconds(absl::Now()),
       .rank = candidate.rank,
       .tenure = NewTenure()};
-  const Deadline begin = steady_clock::now();
+  const RoleSearch search(
+      {.begin = steady_clock::now(), .precedence = candidate.delay, .deadline = deadline});
   while (true) {
     RETURN_IF_ERROR(interrupted());
     absl::StatusOr<Seen> seen = LookForHolder(candidate, deadline);
-    if (seen.ok() && seen->settled) return *std::move(seen->settled);
-    // A holder that lives all the same takes the role again, or hears that another node has it.
-    if (seen.ok() && seen->abandoned != 0 &&
-        store_->Revoke(seen->abandoned, Soon(deadline, kAnswer)).ok()) {
-      seen->revision = 0;
-    }
     absl::Status trouble = seen.status();
-    const bool vacant = seen.ok() && seen->revision == 0;
-    if (vacant && steady_clock::now() >= begin + candidate.delay) {
+    RoleSearch::Step step = NextStep(search, seen);
+    if (step == RoleSearch::Step::kRelease) {
+      // A holder that lives all the same takes the role again, or hears that another node has it.
+      trouble = store_->Revoke(std::exchange(seen->abandoned, 0), Soon(deadline, kAnswer));
+      if (trouble.ok()) seen->revision = 0;
+      step = NextStep(search, seen);
+    }
+    if (step == RoleSearch::Step::kTake) {
       const absl::StatusOr<HeldKey::Taken> taken =
           Take(own, /*waits=*/false, Soon(deadline, kAnswer), interrupted);
       if (taken.ok() && !taken->holder) return Holder{.rank = candidate.rank, .own = true};
       if (taken.ok()) continue;
       trouble = taken.status();
+      step = search.AfterTrouble(steady_clock::now());
     }
-    if (steady_clock::now() + kRetry >= deadline) {
+    if (step == RoleSearch::Step::kEnd || step == RoleSearch::Step::kFollow) {
+      return *std::move(seen->settled);
+    }
+    if (step == RoleSearch::Step::kGiveUp) {
       return absl::UnavailableError(absl::StrCat(
           "its role is still taken, or cannot be taken, in ", place_,
           trouble.ok() ? "" : absl::StrCat(" (", std::string(trouble.message()), ")")));
     }
-    const StoreRevision known = seen.ok() ? seen->revision : 0;
-    const absl::Status waited =
-        vacant ? absl::UnavailableError("others have the precedence")
-               : store_->AwaitChange(options_.key, known, Soon(deadline, kSlice)).status();
-    if (!waited.ok()) std::this_thread::sleep_for(kPrecedence);
+    AwaitNews(seen, deadline);
   }
+}
+
+void StoreDiscovery::AwaitNews(const absl::StatusOr<Seen>& seen, Deadline deadline) {
+  const bool vacant = seen.ok() && seen->revision == 0;
+  const StoreRevision known = seen.ok() ? seen->revision : 0;
+  // Others have the precedence for a vacant role.
+  const bool waited =
+      !vacant && store_->AwaitChange(options_.key, known, Soon(deadline, kSlice)).ok();
+  if (!waited) std::this_thread::sleep_for(kPrecedence);
 }
 
 void StoreDiscovery::KeepRole() {

@@ -31,6 +31,7 @@
 #include "node/discovery/role_lease.h"
 #include "node/identity/authentication.h"
 #include "node/identity/host_address.h"
+#include "node/life/role_search.h"
 #include "node/store/store.h"
 #include "system/mutex.h"
 
@@ -122,6 +123,9 @@ class StoreDiscovery final : public Discovery, public MovingRole, public RoleLea
     absl::Status why;
   };
   absl::StatusOr<Seen> LookForHolder(const Candidate& candidate, Deadline deadline);
+  static RoleSearch::Step NextStep(const RoleSearch& search, const absl::StatusOr<Seen>& seen);
+  // Waits until the store may say something else.
+  void AwaitNews(const absl::StatusOr<Seen>& seen, Deadline deadline);
   absl::StatusOr<std::optional<Over>> LookForEnd(const std::string& run_id, Deadline deadline);
   // Takes the role again whenever it was lost; runs on a thread of its own.
   void KeepRole();

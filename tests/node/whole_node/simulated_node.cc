@@ -28,6 +28,8 @@ using std::chrono::nanoseconds;
 constexpr size_t kControlWindow = 100;
 constexpr milliseconds kRetryInterval{100};
 constexpr milliseconds kLinger{1000};
+// Between two looks at who has the role.
+constexpr milliseconds kLook{10};
 // A batch of an evaluation, which tells after each that it moves.
 constexpr milliseconds kBatch{100};
 // How long a runner's thread may take to come to what has arrived.
@@ -464,19 +466,29 @@ void SimulatedNode::SeekCoordinator() {
     seeking_ = false;
     return GiveUpCoordinator();
   }
-  if (world_->store->ended()) {
-    seeking_ = false;
-    return line_->EndAsFound(*world_->store->ended());
+  SimulatedStore& store = *world_->store;
+  const std::optional<SimulatedStore::Holder> holder = store.holder();
+  switch (search_->Next({.over = store.ended().has_value(),
+                         .successor = holder && holder->fence > last_fence_,
+                         .taken = holder.has_value(),
+                         .abandoned = line_->gone()},
+                        now())) {
+    case RoleSearch::Step::kEnd:
+      seeking_ = false;
+      return line_->EndAsFound(*store.ended());
+    case RoleSearch::Step::kFollow:
+      return GoOnWith(*holder);
+    case RoleSearch::Step::kRelease:
+      store.Release(holder->fence);
+      return SeekCoordinator();
+    case RoleSearch::Step::kTake:
+      return TakeRole();
+    case RoleSearch::Step::kGiveUp:
+      seeking_ = false;
+      return GiveUpCoordinator();
+    case RoleSearch::Step::kWait:
+      process()->After(kLook, [this] { SeekCoordinator(); });
   }
-  const std::optional<SimulatedStore::Holder> holder = world_->store->holder();
-  if (holder && holder->fence > last_fence_) return GoOnWith(*holder);
-  if (holder && line_->gone()) world_->store->Release(holder->fence);
-  if (!world_->store->holder()) return TakeRole();
-  if (now() >= seek_until_) {
-    seeking_ = false;
-    return GiveUpCoordinator();
-  }
-  process()->After(milliseconds(50), [this] { SeekCoordinator(); });
 }
 
 void SimulatedNode::GiveUpCoordinator() {
@@ -508,8 +520,11 @@ void SimulatedNode::Live() {
   HearControl();
   if (line_ && line_->orphaned() && !std::exchange(seeking_, true)) {
     Say(absl::StrCat("has lost its coordinator: ", line_->orphaned()->ToString()));
-    seek_until_ = now() + world_->store->time_to_live() + plan().peer_timeout;
-    process()->After(milliseconds(10 * rank_), [this] { SeekCoordinator(); });
+    search_.emplace(RoleSearch::Options{
+        .begin = now(),
+        .precedence = milliseconds(10 * rank_),
+        .deadline = now() + world_->store->time_to_live() + plan().peer_timeout});
+    SeekCoordinator();
   }
   switch (stage_) {
     case Stage::kJoining:

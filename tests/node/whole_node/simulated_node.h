@@ -23,6 +23,7 @@
 #include "node/control/control_line.h"
 #include "node/identity/authentication.h"
 #include "node/life/decrees.h"
+#include "node/life/role_search.h"
 #include "node/runner/runner.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
@@ -194,8 +195,8 @@ class SimulatedNode final : public RunObserver {
   int64_t fence_ = 0;       // of its role
   int64_t last_fence_ = 1;  // of the role of the coordinator that it has
   bool seeking_ = false;
-  Round limit_ = 0;  // of the run, as it was last told
-  SteadyTime seek_until_;
+  Round limit_ = 0;                   // of the run, as it was last told
+  std::optional<RoleSearch> search_;  // while it seeks
   std::string last_error_ = "no answer";
 
   Stage stage_ = Stage::kJoining;
