@@ -7,7 +7,6 @@
 #include <random>
 #include <thread>
 #include <utility>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -380,36 +379,32 @@ bool IsOnThisMachine(const CoordinatorAnnouncement& holder) {
 absl::StatusOr<StoreDiscovery::Seen> StoreDiscovery::LookForHolder(const Candidate& candidate,
                                                                    Deadline deadline) {
   ASSIGN_OR_RETURN(std::optional<Over> over, LookForEnd(candidate.run_id, deadline));
-  if (over) return Seen{.settled = *std::move(over)};
+  if (over) return Seen{.over = *std::move(over)};
   ASSIGN_OR_RETURN(const std::optional<StoredValue> found,
                    store_->Get(options_.key, Soon(deadline, kAnswer)));
-  Seen seen{.revision = RevisionOf(found)};
-  if (!found) return seen;
-  const absl::StatusOr<CoordinatorAnnouncement> announcement =
+  if (!found) return Seen();
+  Seen seen{.revision = found->modified, .lease = found->lease};
+  absl::StatusOr<CoordinatorAnnouncement> announcement =
       DecodeAnnouncement(found->value, options_.token);
-  if (!announcement.ok() || announcement->run_id != candidate.run_id) return seen;
-  MutexLock lock(mutex_);
-  const bool is_new =
-      known_ == 0 ? announcement->rank != candidate.lost : announcement->tenure != known_;
-  if (is_new || candidate.gone) known_ = announcement->tenure;
-  if (is_new) {
-    seen.settled = Holder{.rank = announcement->rank, .own = false};
-  } else if (candidate.gone && IsOnThisMachine(*announcement)) {
-    seen.abandoned = found->lease;
+  if (announcement.ok() && announcement->run_id == candidate.run_id) {
+    seen.holder = *std::move(announcement);
   }
   return seen;
 }
 
-RoleSearch::Step StoreDiscovery::NextStep(const RoleSearch& search,
-                                          const absl::StatusOr<Seen>& seen) {
+RoleSearch::Step StoreDiscovery::NextStep(const absl::StatusOr<Seen>& seen, RoleSearch* search) {
   const auto now = steady_clock::now();
-  if (!seen.ok()) return search.AfterTrouble(now);
-  const bool over = seen->settled && std::holds_alternative<Over>(*seen->settled);
-  return search.Next({.over = over,
-                      .successor = seen->settled && !over,
-                      .taken = seen->revision != 0,
-                      .abandoned = seen->abandoned != 0},
-                     now);
+  if (!seen.ok()) return search->AfterTrouble(now);
+  RoleSearch::Seen told{.over = seen->over.has_value(), .taken = seen->revision != 0};
+  if (seen->holder) {
+    told.holder = RoleSearch::Holder{.rank = seen->holder->rank,
+                                     .tenure = seen->holder->tenure,
+                                     .on_this_machine = IsOnThisMachine(*seen->holder)};
+  }
+  const RoleSearch::Step step = search->Next(told, now);
+  MutexLock lock(mutex_);
+  known_ = search->known();
+  return step;
 }
 
 absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& candidate,
@@ -421,18 +416,22 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
       .since = absl::ToUnixSeconds(absl::Now()),
       .rank = candidate.rank,
       .tenure = NewTenure()};
-  const RoleSearch search(
-      {.begin = steady_clock::now(), .precedence = candidate.delay, .deadline = deadline});
+  RoleSearch search({.lost = candidate.lost,
+                     .known = KnownTenure(),
+                     .gone = candidate.gone,
+                     .begin = steady_clock::now(),
+                     .precedence = candidate.delay,
+                     .deadline = deadline});
   while (true) {
     RETURN_IF_ERROR(interrupted());
     absl::StatusOr<Seen> seen = LookForHolder(candidate, deadline);
     absl::Status trouble = seen.status();
-    RoleSearch::Step step = NextStep(search, seen);
+    RoleSearch::Step step = NextStep(seen, &search);
     if (step == RoleSearch::Step::kRelease) {
       // A holder that lives all the same takes the role again, or hears that another node has it.
-      trouble = store_->Revoke(std::exchange(seen->abandoned, 0), Soon(deadline, kAnswer));
-      if (trouble.ok()) seen->revision = 0;
-      step = NextStep(search, seen);
+      trouble = store_->Revoke(seen->lease, Soon(deadline, kAnswer));
+      if (trouble.ok()) seen = Seen();
+      step = trouble.ok() ? NextStep(seen, &search) : search.AfterTrouble(steady_clock::now());
     }
     if (step == RoleSearch::Step::kTake) {
       const absl::StatusOr<HeldKey::Taken> taken =
@@ -442,8 +441,9 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
       trouble = taken.status();
       step = search.AfterTrouble(steady_clock::now());
     }
-    if (step == RoleSearch::Step::kEnd || step == RoleSearch::Step::kFollow) {
-      return *std::move(seen->settled);
+    if (step == RoleSearch::Step::kEnd) return *std::move(seen->over);
+    if (step == RoleSearch::Step::kFollow) {
+      return Holder{.rank = seen->holder->rank, .own = false};
     }
     if (step == RoleSearch::Step::kGiveUp) {
       return absl::UnavailableError(absl::StrCat(
@@ -452,6 +452,11 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
     }
     AwaitNews(seen, deadline);
   }
+}
+
+uint64_t StoreDiscovery::KnownTenure() {
+  MutexLock lock(mutex_);
+  return known_;
 }
 
 void StoreDiscovery::AwaitNews(const absl::StatusOr<Seen>& seen, Deadline deadline) {
@@ -483,43 +488,52 @@ void StoreDiscovery::TakeAgain(const CoordinatorAnnouncement& own) {
     MutexLock lock(mutex_);
     return IsGivenUp() ? absl::CancelledError("the run is over") : absl::OkStatus();
   };
+  LapsedRole lapsed;
+  std::unique_ptr<HeldKey> held;
   while (given_up().ok()) {
-    absl::StatusOr<HeldKey::Taken> taken = TakeOnceMore(own, given_up);
-    if (absl::IsAlreadyExists(taken.status())) return Supersede();
-    if (!taken.ok()) {
-      std::this_thread::sleep_for(kRetry);
-      continue;
+    switch (lapsed.step()) {
+      case LapsedRole::Step::kLook:
+        if (const absl::StatusOr<bool> was_last = TookLast(own); was_last.ok()) {
+          lapsed.OnLooked(*was_last);
+          continue;
+        }
+        break;
+      case LapsedRole::Step::kTake: {
+        absl::StatusOr<HeldKey::Taken> taken =
+            HeldKey::Take(store_, Holding(own), steady_clock::now() + LongestVacancy(), given_up);
+        if (taken.ok()) {
+          held = std::move(taken->held);
+          lapsed.OnTaken(held != nullptr);
+          continue;
+        }
+        break;
+      }
+      case LapsedRole::Step::kRegained:
+        return Regain(std::move(held));
+      case LapsedRole::Step::kYield:
+        held.reset();
+        return Supersede();
     }
-    // The holder is this process's own entry, which has yet to lapse, or another process that is
-    // about to say in KEY-last that it has the role.
-    if (taken->holder) continue;
-    std::unique_ptr<HeldKey> before;  // a key whose own thread has ended, or is about to
-    MutexLock lock(mutex_);
-    if (!announced_) return;
-    before = std::exchange(held_, std::move(taken->held));
-    if (held_->IsHeld()) loss_.reset();
-    changed_.NotifyAll();
-    LOG(WARNING) << "this node is announced again in " << place_;
-    return;
+    held.reset();
+    lapsed.OnTrouble();
+    std::this_thread::sleep_for(kRetry);
   }
 }
 
-absl::StatusOr<HeldKey::Taken> StoreDiscovery::TakeOnceMore(const CoordinatorAnnouncement& own,
-                                                            const Interrupted& given_up) {
-  // Checked first, so that no node sees this one have the key although another was last.
-  RETURN_IF_ERROR(CheckWasLast(own));
-  ASSIGN_OR_RETURN(
-      HeldKey::Taken taken,
-      HeldKey::Take(store_, Holding(own), steady_clock::now() + LongestVacancy(), given_up));
-  RETURN_IF_ERROR(CheckWasLast(own));
-  return taken;
+void StoreDiscovery::Regain(std::unique_ptr<HeldKey> held) {
+  std::unique_ptr<HeldKey> before;  // a key whose own thread has ended, or is about to
+  MutexLock lock(mutex_);
+  if (!announced_) return;
+  before = std::exchange(held_, std::move(held));
+  if (held_->IsHeld()) loss_.reset();
+  changed_.NotifyAll();
+  LOG(WARNING) << "this node is announced again in " << place_;
 }
 
-absl::Status StoreDiscovery::CheckWasLast(const CoordinatorAnnouncement& own) {
+absl::StatusOr<bool> StoreDiscovery::TookLast(const CoordinatorAnnouncement& own) {
   ASSIGN_OR_RETURN(const std::optional<StoredValue> last,
                    store_->Get(LastKey(), steady_clock::now() + kAnswer));
-  const bool was = last && last->value == EncodeAnnouncement(own, options_.token);
-  return was ? absl::OkStatus() : absl::AlreadyExistsError("another has taken the role since");
+  return last && last->value == EncodeAnnouncement(own, options_.token);
 }
 
 void StoreDiscovery::Supersede() {

@@ -31,7 +31,8 @@
 #include "node/discovery/role_lease.h"
 #include "node/identity/authentication.h"
 #include "node/identity/host_address.h"
-#include "node/life/role_search.h"
+#include "node/life/role/lapsed_role.h"
+#include "node/life/role/role_search.h"
 #include "node/store/store.h"
 #include "system/mutex.h"
 
@@ -113,28 +114,29 @@ class StoreDiscovery final : public Discovery, public MovingRole, public RoleLea
   HeldKeyOptions Holding(const CoordinatorAnnouncement& announcement);
   absl::StatusOr<HeldKey::Taken> Take(const CoordinatorAnnouncement& announcement, bool waits,
                                       Deadline deadline, const Interrupted& interrupted);
+  // What the store says of the role.
   struct Seen {
-    std::optional<Settled> settled;  // which node has the role by now, or how the run has ended
-    StoreRevision revision = 0;      // of the value of the key; 0 if no node has the role
-    LeaseId abandoned = 0;           // lease, not lapsed, of a holder that is gone; 0 if none
+    std::optional<Over> over;                       // how the run has ended
+    std::optional<CoordinatorAnnouncement> holder;  // the node of this run that has the role
+    StoreRevision revision = 0;                     // of the value of the key; 0 if there is none
+    LeaseId lease = 0;                              // of that value
   };
   struct Loss {
     Deadline at;
     absl::Status why;
   };
   absl::StatusOr<Seen> LookForHolder(const Candidate& candidate, Deadline deadline);
-  static RoleSearch::Step NextStep(const RoleSearch& search, const absl::StatusOr<Seen>& seen);
+  RoleSearch::Step NextStep(const absl::StatusOr<Seen>& seen, RoleSearch* search);
+  uint64_t KnownTenure();
   // Waits until the store may say something else.
   void AwaitNews(const absl::StatusOr<Seen>& seen, Deadline deadline);
   absl::StatusOr<std::optional<Over>> LookForEnd(const std::string& run_id, Deadline deadline);
   // Takes the role again whenever it was lost; runs on a thread of its own.
   void KeepRole();
   void TakeAgain(const CoordinatorAnnouncement& announcement);
-  // Tries to take the role again. Returns AlreadyExists if another node has had it meanwhile.
-  absl::StatusOr<HeldKey::Taken> TakeOnceMore(const CoordinatorAnnouncement& own,
-                                              const Interrupted& given_up);
-  // Returns AlreadyExists unless KEY-last still holds `own`.
-  absl::Status CheckWasLast(const CoordinatorAnnouncement& own);
+  void Regain(std::unique_ptr<HeldKey> held);
+  // Whether KEY-last says that this process took the role last.
+  absl::StatusOr<bool> TookLast(const CoordinatorAnnouncement& own);
   void Supersede();
   // Returns why this process does not have the role at this moment.
   absl::Status Lapsed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "system/boot_clock.h"
 #include "system/deadline.h"
 
 namespace grapevine {
@@ -43,6 +44,7 @@ absl::Status StoreAway(const std::string& name, std::chrono::nanoseconds asked,
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kAnswer{2000};  // time for a store to answer one call
@@ -51,8 +53,8 @@ constexpr milliseconds kRetry{200};
 constexpr milliseconds kFarewell{1000};
 // The time that a store may let a dead holder's lease live beyond its time to live.
 constexpr milliseconds kGrace{3000};
-// Attempts to renew a lease in each time to live.
-constexpr int kBeats = 3;
+
+LeaseTerm::Time Now() { return BootClock::now().time_since_epoch(); }
 
 }  // namespace
 
@@ -85,7 +87,7 @@ absl::StatusOr<HeldKey::Taken> HeldKey::Take(std::shared_ptr<Store> store, HeldK
 absl::StatusOr<std::unique_ptr<HeldKey>> HeldKey::TryTake(const std::shared_ptr<Store>& store,
                                                           const HeldKeyOptions& options,
                                                           StoreDeadline deadline) {
-  const Asked asked;
+  const LeaseTerm::Time asked = Now();
   ASSIGN_OR_RETURN(const LeaseId lease,
                    store->Grant(options.time_to_live, Soon(deadline, kAnswer)));
   const absl::StatusOr<std::optional<StoreRevision>> fence =
@@ -101,13 +103,13 @@ absl::StatusOr<std::unique_ptr<HeldKey>> HeldKey::TryTake(const std::shared_ptr<
 }
 
 HeldKey::HeldKey(std::shared_ptr<Store> store, HeldKeyOptions options, LeaseId lease,
-                 StoreRevision fence, Asked asked)
+                 StoreRevision fence, LeaseTerm::Time asked)
     : store_(std::move(store)),
       options_(std::move(options)),
       lease_(lease),
       fence_(fence),
-      held_until_(asked.by_all_clocks + options_.time_to_live),
-      keeper_([this, asked] { Keep(asked.at); }) {}
+      term_(asked, options_.time_to_live),
+      keeper_([this] { Keep(); }) {}
 
 HeldKey::~HeldKey() {
   {
@@ -119,35 +121,35 @@ HeldKey::~HeldKey() {
   (void)store_->Revoke(lease_, steady_clock::now() + kFarewell);
 }
 
-bool HeldKey::Pause(milliseconds time) {
-  const StoreDeadline end = steady_clock::now() + time;
+bool HeldKey::IsHeld() {
   MutexLock lock(mutex_);
+  return term_.IsHeld(Now());
+}
+
+bool HeldKey::Pause() {
+  MutexLock lock(mutex_);
+  const StoreDeadline end = steady_clock::now() + term_.pause();
   while (!ending_ && steady_clock::now() < end) changed_.WaitUntil(mutex_, end);
   return !ending_;
 }
 
-// The lease counts as lost a time to live after the last request that the store answered, so never
-// later than it is lost; or when the store says so. A store that is busy, or whose disk is full,
-// may still answer the next request.
-void HeldKey::Keep(StoreDeadline granted) {
-  const milliseconds beat = options_.time_to_live / kBeats;
-  StoreDeadline held_until = granted + options_.time_to_live;
-  milliseconds pause = beat;
-  while (Pause(pause)) {
-    const Asked asked;
-    const absl::Status status =
-        store_->KeepAlive(lease_, std::min(held_until, Soon(asked.at + beat, kAnswer)));
-    if (status.ok()) {
-      held_until = asked.at + options_.time_to_live;
-      held_until_ = asked.by_all_clocks + options_.time_to_live;
-      pause = beat;
-    } else if (absl::IsNotFound(status) || steady_clock::now() >= held_until) {
-      held_until_ = BootClock::time_point::min();
-      options_.on_lost(status);
-      return;
-    } else {
-      pause = std::min(beat, kRetry);
-    }
+absl::Status HeldKey::Renew() {
+  const LeaseTerm::Time asked = Now();
+  const nanoseconds patience =
+      std::min<nanoseconds>(LeaseTerm::Beat(options_.time_to_live), kAnswer);
+  const absl::Status status = store_->KeepAlive(lease_, steady_clock::now() + patience);
+  MutexLock lock(mutex_);
+  if (status.ok()) {
+    term_.OnRenewed(asked);
+    return absl::OkStatus();
+  }
+  return term_.OnTrouble(absl::IsNotFound(status), Now()) ? absl::OkStatus() : status;
+}
+
+void HeldKey::Keep() {
+  while (Pause()) {
+    const absl::Status lost = Renew();
+    if (!lost.ok()) return options_.on_lost(lost);
   }
 }
 

@@ -16,7 +16,6 @@
 #ifndef GRAPEVINE_NODE_STORE_STORE_H_
 #define GRAPEVINE_NODE_STORE_STORE_H_
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +28,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "system/boot_clock.h"
+#include "node/life/role/lease_term.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -150,34 +149,30 @@ class HeldKey {
   StoreRevision fence() const { return fence_; }
   // Whether the key is certainly held at this moment: the store cannot have given it to another
   // process yet, however long this process, or its machine, has stood still. Never waits.
-  bool IsHeld() const { return BootClock::now() < held_until_.load(); }
+  bool IsHeld();
 
  private:
-  // The time at which a lease was asked for, on two clocks; its time to live counts from then.
-  struct Asked {
-    StoreDeadline at = std::chrono::steady_clock::now();
-    BootClock::time_point by_all_clocks = BootClock::now();
-  };
-
   HeldKey(std::shared_ptr<Store> store, HeldKeyOptions options, LeaseId lease, StoreRevision fence,
-          Asked asked);
+          LeaseTerm::Time asked);
 
   // Returns null if another process was faster.
   static absl::StatusOr<std::unique_ptr<HeldKey>> TryTake(const std::shared_ptr<Store>& store,
                                                           const HeldKeyOptions& options,
                                                           StoreDeadline deadline);
-  void Keep(StoreDeadline granted);
-  // Waits for `time`; returns false once the keeper is to end.
-  bool Pause(std::chrono::milliseconds time);
+  void Keep();
+  // Asks the store to renew the lease. Returns the reason if the lease is lost.
+  absl::Status Renew();
+  // Waits until the lease is to be renewed; returns false once the keeper is to end.
+  bool Pause();
 
   const std::shared_ptr<Store> store_;
   const HeldKeyOptions options_;
   const LeaseId lease_;
   const StoreRevision fence_;
-  std::atomic<BootClock::time_point> held_until_;
 
   Mutex mutex_;
   Condition changed_;
+  LeaseTerm term_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread keeper_;
 };

@@ -23,7 +23,7 @@
 #include "node/control/control_line.h"
 #include "node/identity/authentication.h"
 #include "node/life/decrees.h"
-#include "node/life/role_search.h"
+#include "node/life/role/role_search.h"
 #include "node/runner/runner.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"

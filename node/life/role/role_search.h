@@ -6,10 +6,14 @@
 // asked through this class alone.
 //
 // Thread-compatible.
-#ifndef GRAPEVINE_NODE_LIFE_ROLE_SEARCH_H_
-#define GRAPEVINE_NODE_LIFE_ROLE_SEARCH_H_
+#ifndef GRAPEVINE_NODE_LIFE_ROLE_ROLE_SEARCH_H_
+#define GRAPEVINE_NODE_LIFE_ROLE_ROLE_SEARCH_H_
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.h"
 
 namespace grapevine {
 
@@ -18,41 +22,53 @@ class RoleSearch {
   using Time = std::chrono::steady_clock::time_point;
 
   struct Options {
+    Rank lost = 0;       // the node that had the role
+    uint64_t known = 0;  // the tenure of that node; 0 if it is not known
+    bool gone = false;   // whether the process of that node is gone for certain
     Time begin;
     // The time for which other nodes have precedence where no node has the role.
     std::chrono::nanoseconds precedence{0};
     Time deadline;
   };
+  // The node that has the role, as it has announced itself.
+  struct Holder {
+    Rank rank = 0;
+    uint64_t tenure = 0;           // unlike those of all nodes that had the role before
+    bool on_this_machine = false;  // and on no other
+  };
   // What the store says.
   struct Seen {
-    bool over = false;       // the run has ended
-    bool successor = false;  // a node has the role that did not have it before
-    bool taken = false;      // some node has the role
-    // The node that has the role is the one that was lost, and its process is gone for certain.
-    bool abandoned = false;
+    bool over = false;             // the run has ended
+    bool taken = false;            // some process has the role
+    std::optional<Holder> holder;  // that process, if it is a node of this run
   };
   enum class Step {
     kEnd,      // with the run
-    kFollow,   // the successor
+    kFollow,   // the holder that was seen
     kRelease,  // the role of a process that is gone, whose lease need not lapse first
     kTake,     // the role
     kWait,     // for the store to say something else
     kGiveUp,   // the search: the run goes on without this node, or not at all
   };
 
-  explicit RoleSearch(const Options& options) : options_(options) {}
+  explicit RoleSearch(const Options& options) : options_(options), known_(options.known) {}
 
-  Step Next(const Seen& seen, Time now) const;
+  Step Next(const Seen& seen, Time now);
   // Returns kWait or kGiveUp, where the store has not answered or has not done what was asked.
   Step AfterTrouble(Time now) const;
+  // Returns the tenure of the latest holder that is known; 0 if none is.
+  uint64_t known() const { return known_; }
 
  private:
   // What another attempt takes.
   static constexpr std::chrono::milliseconds kRetry{250};
 
+  bool IsSuccessor(const Holder& holder) const;
+
   const Options options_;
+  uint64_t known_;
 };
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_NODE_LIFE_ROLE_SEARCH_H_
+#endif  // GRAPEVINE_NODE_LIFE_ROLE_ROLE_SEARCH_H_

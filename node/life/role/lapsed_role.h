@@ -1,0 +1,41 @@
+// What a node does whose lease on rank 0's role has lapsed: it takes the role again, unless another
+// node has had the role meanwhile, even if that node is gone.
+//
+// The store keeps two keys: the role's, which goes with the lease of the node that has the role,
+// and one that says which node took the role last. The second key is looked at twice: before this
+// node takes the role, so that no other sees it with a role that it must give up; and afterwards,
+// because another node may have had the role in between.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_NODE_LIFE_ROLE_LAPSED_ROLE_H_
+#define GRAPEVINE_NODE_LIFE_ROLE_LAPSED_ROLE_H_
+
+namespace grapevine {
+
+class LapsedRole {
+ public:
+  enum class Step {
+    kLook,      // at which node took the role last
+    kTake,      // the role
+    kRegained,  // the role is this node's again
+    kYield,     // another node has had it: this node lets it go for good
+  };
+
+  Step step() const { return step_; }
+
+  // The answer to kLook: whether this node is the one that took the role last.
+  void OnLooked(bool was_last);
+  // The answer to kTake: whether this node has the role. If not, a node has it: perhaps this one,
+  // by the lease that has yet to lapse in the store.
+  void OnTaken(bool taken);
+  // The store has not answered. This node lets go of what it may have taken, and begins anew.
+  void OnTrouble();
+
+ private:
+  Step step_ = Step::kLook;
+  bool taken_ = false;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_LIFE_ROLE_LAPSED_ROLE_H_
