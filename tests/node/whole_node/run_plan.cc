@@ -35,6 +35,12 @@ std::string What(const Fault& fault) {
       return absl::StrCat("partition", between, " for ", InSeconds(fault.lasts));
     case Fault::Kind::kLostHost:
       return absl::StrCat("lose the host of ", fault.a);
+    case Fault::Kind::kStoreAway:
+      return absl::StrCat("cut ", fault.a, " off from the store for ", InSeconds(fault.lasts));
+    case Fault::Kind::kStoreDown:
+      return absl::StrCat("the store is down for ", InSeconds(fault.lasts));
+    case Fault::Kind::kLeasesLost:
+      return "the store loses all leases";
     case Fault::Kind::kInterrupt:
       return absl::StrCat("interrupt ", fault.a);
     case Fault::Kind::kTerminate:

@@ -24,6 +24,9 @@ struct Fault {
     kCutControl,  // of the connection between `a` and rank 0, which is refused for `lasts`
     kPartition,   // between `a` and `b` for `lasts`
     kLostHost,    // of `a`: nothing passes any more, and nobody is told
+    kStoreAway,   // from `a` for `lasts`: neither requests nor answers pass
+    kStoreDown,   // for all, for `lasts`
+    kLeasesLost,  // by the store
     kInterrupt,   // of `a`, as by SIGTERM
     kTerminate,   // likewise of a run that keeps checkpoints: it ends with one
     kNeverComes,  // `a` is not started

@@ -132,8 +132,11 @@ void SimulatedCoordinator::Flush() {
   std::set<Rank> absent;
   for (const auto& [rank, address] : coordinator_.absent()) absent.insert(rank);
   watch_.Watch(std::move(absent));
-  if (!output.all_done) return;
-  coordinator_.Finish();  // nothing is to be written
+  if (output.all_done) sinks_.on_all_done();
+}
+
+void SimulatedCoordinator::Finish() {
+  coordinator_.Finish();
   Flush();
 }
 

@@ -31,6 +31,8 @@ class SimulatedCoordinator {
     std::function<void(Rank)> on_lost;
     std::function<void(Rank, Round)> on_newcomer;
     std::function<bool()> is_certain;
+    // All have done their part: the run may end.
+    std::function<void()> on_all_done;
   };
 
   // `processes`: by rank, now; they outlive it. Its own is that of the options' own registration.
@@ -39,6 +41,8 @@ class SimulatedCoordinator {
 
   void ExtendRoundLimit(Round limit, bool final, int64_t growth);
   void OnCheckpoint(Round round);
+  // Ends the run.
+  void Finish();
   // Whether every node that must hear the end has heard it and left.
   bool AllClosed() const;
   const Coordinator& coordinator() const { return coordinator_; }

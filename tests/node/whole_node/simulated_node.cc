@@ -50,6 +50,11 @@ std::optional<BudgetDeskOptions> Budget(const RunPlan& plan) {
       .evaluated = [&plan](Round completed) { return Evaluated(plan, completed); }};
 }
 
+absl::Status Uncertain() {
+  return WithFailure(absl::AbortedError("another node may have rank 0's role by now"),
+                     Failure::kPeerLost);
+}
+
 Rank Sharing(const RunPlan& plan) {
   const std::optional<BudgetDeskOptions> budget = Budget(plan);
   return budget ? budget->workers : 0;
@@ -63,6 +68,11 @@ SimulatedNode::SimulatedNode(const World* world, Rank rank, int life)
       life_(life),
       process_(world->processes[rank]),
       random_(world->plan->seed, Purpose::kStraggler, nonce() - 1),
+      role_(
+          process_, world->store,
+          [this] {
+            Interrupt(WithFailure(absl::AbortedError("another has the role"), Failure::kPeerLost));
+          }),
       course_(Beforehand(plan()), [](int64_t) { return 0.0; }),
       horizon_(plan().target_met_in ? std::optional(1.0) : std::nullopt, &course_,
                plan().resilient) {}
@@ -261,7 +271,8 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
                 TakeCheckpoints();
               },
           .on_newcomer = [this](Rank rank, Round from) { desk_->OnNewcomer(rank, from); },
-          .is_certain = [this] { return !plan().role_moves || HasRole(); }});
+          .is_certain = [this] { return MayAct(); },
+          .on_all_done = [this] { Conclude(now() + plan().rendezvous_timeout); }});
 }
 
 std::function<bool(Round)> SimulatedNode::Saved() const {
@@ -291,10 +302,17 @@ void SimulatedNode::TakeCheckpoints() {
     Say(absl::StrCat("has all of the checkpoint of round ", complete->round));
     // One after the other, as they are written.
     written_ = std::max(written_, now()) + nanoseconds(random_.Below(kMaxWriting));
-    process()->After(written_ - now(),
-                     [this, round = complete->round] { coordinator_->OnCheckpoint(round); });
+    process()->After(written_ - now(), [this, round = complete->round] {
+      WriteManifest(round, now() + plan().rendezvous_timeout);
+    });
     checkpoints_.push_back(*std::move(complete));
   }
+}
+
+void SimulatedNode::WriteManifest(Round round, SteadyTime deadline) {
+  if (MayAct()) return coordinator_->OnCheckpoint(round);
+  if (now() >= deadline) return Interrupt(Uncertain());
+  process()->After(kLook, [=, this] { WriteManifest(round, deadline); });
 }
 
 void SimulatedNode::Start() {
@@ -302,21 +320,31 @@ void SimulatedNode::Start() {
   MakeRunner();
   MakeDecrees();
   MakeTransport();
+  deadline_ = now() + plan().rendezvous_timeout;
+  if (plan().role_moves && life_ > 0) return FindCoordinator();
   if (begins()) {
     MakeCoordinator(std::nullopt);
-    if (plan().role_moves) {
-      fence_ = *world_->store->Take(rank_);
-      KeepRole();
-    }
+    if (plan().role_moves) role_.TakeAtOnce(known_);
   }
-  // Whoever has the role, as the store says.
-  Rank holder = 0;
-  if (plan().role_moves && life_ > 0) {
-    if (const auto has = world_->store->holder()) {
-      holder = has->rank;
-      last_fence_ = has->fence;
-    }
-  }
+  StartWith(0);
+}
+
+void SimulatedNode::FindCoordinator() {
+  if (ending_) return;
+  world_->store->Ask<std::optional<SimulatedStore::Holder>>(
+      process(), [](SimulatedStore::Contents& store) { return store.holder(); },
+      [this](const std::optional<std::optional<SimulatedStore::Holder>>& holder) {
+        if (ending_) return;
+        if (holder && *holder) {
+          known_ = (*holder)->tenure;
+          return StartWith((*holder)->rank);
+        }
+        if (now() >= deadline_) return EndWith(NotReached());
+        process()->After(kRetryInterval, [this] { FindCoordinator(); });
+      });
+}
+
+void SimulatedNode::StartWith(Rank holder) {
   line_.emplace(
       ControlLineOptions{
           .coordinator = absl::StrCat("node", holder, ":1"),
@@ -339,7 +367,6 @@ void SimulatedNode::Start() {
     if (rank == line_->holder()) line_->OnGone("nobody listens there any more");
     rank_zero_watch_->Watch({});
   });
-  deadline_ = now() + plan().rendezvous_timeout;
   process()->set_after_each([this] {
     if (std::exchange(lived_, false) || std::exchange(live_planned_, true)) return;
     process()->After(nanoseconds(random_.Below(kMaxTurn)), [this] {
@@ -431,7 +458,7 @@ void SimulatedNode::SchedulePulse() {
 
 void SimulatedNode::Interrupt(absl::Status why) {
   Say("is interrupted");
-  if (runner_ == nullptr) return EndWith(std::move(why));  // before it has begun
+  if (!line_) return EndWith(std::move(why));  // before it has begun
   if (!end_) end_ = why;
   if (stage_ == Stage::kJoining && !line_->verdict()) {
     ReportFailure(rank_, why);
@@ -448,17 +475,13 @@ void SimulatedNode::EndWithCheckpoint(absl::Status why) {
   Tell(std::move(report));
 }
 
-bool SimulatedNode::HasRole() const {
-  const std::optional<SimulatedStore::Holder> holder = world_->store->holder();
-  return holder && holder->fence == fence_;
-}
+bool SimulatedNode::MayAct() const { return !plan().role_moves || role_.IsCertain(); }
 
-void SimulatedNode::KeepRole() {
-  if (stage_ >= Stage::kLeaving) return;
-  if (!world_->store->Keep(fence_)) {
-    return Interrupt(WithFailure(absl::AbortedError("another has the role"), Failure::kPeerLost));
-  }
-  process()->After(world_->store->time_to_live() / 3, [this] { KeepRole(); });
+void SimulatedNode::Conclude(SteadyTime deadline) {
+  if (end_ || stage_ >= Stage::kAsking) return;
+  if (MayAct()) return coordinator_->Finish();
+  if (now() >= deadline) return Interrupt(Uncertain());
+  process()->After(kLook, [=, this] { Conclude(deadline); });
 }
 
 void SimulatedNode::SeekCoordinator() {
@@ -466,45 +489,77 @@ void SimulatedNode::SeekCoordinator() {
     seeking_ = false;
     return GiveUpCoordinator();
   }
-  SimulatedStore& store = *world_->store;
-  const std::optional<SimulatedStore::Holder> holder = store.holder();
-  switch (search_->Next({.over = store.ended().has_value(),
-                         .successor = holder && holder->fence > last_fence_,
-                         .taken = holder.has_value(),
-                         .abandoned = line_->gone()},
-                        now())) {
+  world_->store->Ask<RoleSearch::Seen>(
+      process(),
+      [](SimulatedStore::Contents& store) {
+        RoleSearch::Seen seen{.over = store.ended().has_value()};
+        if (const std::optional<SimulatedStore::Holder> holder = store.holder()) {
+          seen.taken = true;
+          seen.holder = RoleSearch::Holder{
+              .rank = holder->rank, .tenure = holder->tenure, .on_this_machine = true};
+        }
+        return seen;
+      },
+      [this](const std::optional<RoleSearch::Seen>& seen) { OnSeen(seen); });
+}
+
+void SimulatedNode::SeekLater() {
+  process()->After(kLook, [this] { SeekCoordinator(); });
+}
+
+void SimulatedNode::OnSeen(const std::optional<RoleSearch::Seen>& seen) {
+  if (stage_ >= Stage::kAsking || end_) return SeekCoordinator();
+  const RoleSearch::Step step = seen ? search_->Next(*seen, now()) : search_->AfterTrouble(now());
+  known_ = search_->known();
+  switch (step) {
     case RoleSearch::Step::kEnd:
       seeking_ = false;
-      return line_->EndAsFound(*store.ended());
+      return line_->EndAsFound(*world_->store->contents().ended());
     case RoleSearch::Step::kFollow:
-      return GoOnWith(*holder);
+      return GoOnWith(seen->holder->rank);
     case RoleSearch::Step::kRelease:
-      store.Release(holder->fence);
-      return SeekCoordinator();
+      return ReleaseRole(seen->holder->tenure);
     case RoleSearch::Step::kTake:
       return TakeRole();
     case RoleSearch::Step::kGiveUp:
       seeking_ = false;
       return GiveUpCoordinator();
     case RoleSearch::Step::kWait:
-      process()->After(kLook, [this] { SeekCoordinator(); });
+      return SeekLater();
   }
+}
+
+void SimulatedNode::ReleaseRole(uint64_t tenure) {
+  world_->store->Ask<bool>(
+      process(), [tenure](SimulatedStore::Contents& store) { return store.Revoke(tenure); },
+      [this](const std::optional<bool>& released) {
+        OnSeen(released ? std::optional(RoleSearch::Seen()) : std::nullopt);
+      });
 }
 
 void SimulatedNode::GiveUpCoordinator() {
   if (line_->orphaned()) line_->End(*line_->orphaned());
 }
 
-void SimulatedNode::GoOnWith(SimulatedStore::Holder holder) {
-  Say(absl::StrCat("goes on with the coordinator of rank ", holder.rank));
-  last_fence_ = holder.fence;
+void SimulatedNode::GoOnWith(Rank holder) {
+  Say(absl::StrCat("goes on with the coordinator of rank ", holder));
   seeking_ = false;
-  line_->Adopt(holder.rank, absl::StrCat("node", holder.rank, ":1"), now());
+  line_->Adopt(holder, absl::StrCat("node", holder, ":1"), now());
   Connect();
 }
 
 void SimulatedNode::TakeRole() {
-  fence_ = *world_->store->Take(rank_);
+  const uint64_t tenure = nonce() * 1000 + ++tenures_;
+  role_.Take(tenure, [this, tenure](SimulatedRole::Taken taken) {
+    if (taken == SimulatedRole::Taken::kUnknown) return OnSeen(std::nullopt);
+    if (taken == SimulatedRole::Taken::kNo) return SeekCoordinator();
+    known_ = tenure;
+    if (stage_ >= Stage::kAsking || end_) return role_.Withdraw();
+    BecomeCoordinator();
+  });
+}
+
+void SimulatedNode::BecomeCoordinator() {
   Say("takes the role");
   SuccessionOptions succession{
       .lost = line_->holder(), .open_ended = plan().open_ended(), .lately = line_->lately()};
@@ -512,8 +567,7 @@ void SimulatedNode::TakeRole() {
     succession.addresses.push_back(absl::StrCat("node", rank, ":1"));
   }
   MakeCoordinator(std::move(succession));
-  KeepRole();
-  GoOnWith({rank_, fence_});
+  GoOnWith(rank_);
 }
 
 void SimulatedNode::Live() {
@@ -521,6 +575,9 @@ void SimulatedNode::Live() {
   if (line_ && line_->orphaned() && !std::exchange(seeking_, true)) {
     Say(absl::StrCat("has lost its coordinator: ", line_->orphaned()->ToString()));
     search_.emplace(RoleSearch::Options{
+        .lost = line_->holder(),
+        .known = known_,
+        .gone = line_->gone(),
         .begin = now(),
         .precedence = milliseconds(10 * rank_),
         .deadline = now() + world_->store->time_to_live() + plan().peer_timeout});
@@ -671,16 +728,24 @@ void SimulatedNode::Leave(absl::Status status) {
   Say(absl::StrCat("leaves: ", status.ToString()));
   status_ = std::move(status);
   stage_ = Stage::kLeaving;
+  const bool ends = coordinator_ && role_.IsCertain() && !coordinator_->coordinator().resigned();
+  if (!ends) return Depart();
+  // Nobody is to take the role of a run that is over.
+  world_->store->Ask<bool>(
+      process(), [this](SimulatedStore::Contents& store) { return store.EndRun(status_); },
+      [this](const std::optional<bool>&) { Depart(); });
+}
+
+void SimulatedNode::Depart() {
+  told_store_ = true;
+  role_.Withdraw();
   deadline_ = now() + (coordinator_ ? coordinator_->coordinator().Patience() : milliseconds(0));
-  if (coordinator_ && HasRole() && !coordinator_->coordinator().resigned()) {
-    world_->store->EndRun(status_);
-  }
-  if (fence_ > 0) world_->store->Release(fence_);
   control_->Finish(Connection::End::kCaller, absl::OkStatus());
   TryToGo();
 }
 
 void SimulatedNode::TryToGo() {
+  if (!told_store_) return;
   if (!departing_) {
     if (coordinator_ && !coordinator_->AllClosed() && now() < deadline_) return;
     departing_ = true;

@@ -34,6 +34,7 @@
 #include "tests/node/whole_node/simulated_network.h"
 #include "tests/node/whole_node/simulated_port_watch.h"
 #include "tests/node/whole_node/simulated_program.h"
+#include "tests/node/whole_node/simulated_role.h"
 #include "tests/node/whole_node/simulated_store.h"
 #include "tests/node/whole_node/simulated_transport.h"
 #include "tests/testing/function_objective.h"
@@ -132,6 +133,8 @@ class SimulatedNode final : public RunObserver {
   // Rank 0: a node has its part of a checkpoint.
   void OnPart(Rank rank, const control::SavedPart& part);
   void TakeCheckpoints();
+  // A manifest is written by whoever may act for the run.
+  void WriteManifest(Round round, SteadyTime deadline);
   // Whether the plan has nodes save by themselves.
   std::function<bool(Round)> Saved() const;
   RunToken Token() const;
@@ -147,14 +150,21 @@ class SimulatedNode final : public RunObserver {
   void ReportFailure(Rank culprit, const absl::Status& why);
   void SchedulePulse();
 
-  // Where the role moves: whoever has it keeps it, or ends.
-  void KeepRole();
-  // Whether it has it for certain at this moment.
-  bool HasRole() const;
+  // Who has the role that has moved; then it starts.
+  void FindCoordinator();
+  void StartWith(Rank holder);
+  // Whether it may act for the run at this moment.
+  bool MayAct() const;
+  // Ends the run once it may act, and has all results.
+  void Conclude(SteadyTime deadline);
   // The coordinator is lost: who has the role now, or takes it.
   void SeekCoordinator();
-  void GoOnWith(SimulatedStore::Holder holder);
+  void SeekLater();
+  void OnSeen(const std::optional<RoleSearch::Seen>& seen);
+  void ReleaseRole(uint64_t tenure);
   void TakeRole();
+  void BecomeCoordinator();
+  void GoOnWith(Rank holder);
   // What the lost coordinator has said is of no use without it.
   void GiveUpCoordinator();
 
@@ -170,6 +180,7 @@ class SimulatedNode final : public RunObserver {
   void SayDone();
   void Fail(absl::Status symptom);
   void Leave(absl::Status status);
+  void Depart();
   void TryToGo();
   void EndWith(absl::Status status);
 
@@ -192,8 +203,9 @@ class SimulatedNode final : public RunObserver {
   std::optional<ControlLine> line_;
   std::optional<SimulatedPortWatch> rank_zero_watch_;
   std::shared_ptr<Connection> control_;
-  int64_t fence_ = 0;       // of its role
-  int64_t last_fence_ = 1;  // of the role of the coordinator that it has
+  SimulatedRole role_;
+  uint64_t known_ = 1;  // tenure of the coordinator that it has
+  uint64_t tenures_ = 0;
   bool seeking_ = false;
   Round limit_ = 0;                   // of the run, as it was last told
   std::optional<RoleSearch> search_;  // while it seeks
@@ -203,6 +215,7 @@ class SimulatedNode final : public RunObserver {
   SteadyTime deadline_;  // of the stage, where it has one
   bool verdict_heard_ = false;
   bool trained_ = false;
+  bool told_store_ = false;          // that it leaves, and how the run has ended
   bool departing_ = false;           // rank 0 has waited for the others
   std::optional<absl::Status> end_;  // of the run or by a signal
   absl::Status status_;              // what it fails or leaves with

@@ -23,7 +23,7 @@ bool IsOf(const Fault& fault, Fault::Kind kind, Rank rank) {
 SimulatedRun::SimulatedRun(RunPlan plan, std::function<void(const std::string&)> log)
     : plan_(std::move(plan)),
       network_({.latency = plan_.latency, .jitter = plan_.jitter}, plan_.seed, &time_),
-      store_(&time_, plan_.peer_timeout / 2),
+      store_(plan_.seed, &time_, plan_.peer_timeout / 2),
       world_{.plan = &plan_, .network = &network_, .store = &store_, .processes = {}, .log = {}} {
   if (log) {
     world_.log = [this, log = std::move(log)](const std::string& line) {
@@ -77,6 +77,15 @@ void SimulatedRun::Happen(const Fault& fault) {
         if (rank != fault.a) network_.Partition(fault.a, rank, SteadyTime::max());
       }
       return process.End();
+    case Fault::Kind::kStoreAway:
+      return store_.CutOff(fault.a, time_.now() + fault.lasts);
+    case Fault::Kind::kStoreDown:
+      for (Rank rank = 0; rank < plan_.nodes; ++rank) {
+        store_.CutOff(rank, time_.now() + fault.lasts);
+      }
+      return;
+    case Fault::Kind::kLeasesLost:
+      return store_.LoseLeases();
     case Fault::Kind::kInterrupt:
       return process.Do([node = nodes_[fault.a].get()] {
         node->Interrupt(WithFailure(absl::CancelledError("terminated"), Failure::kTerminated));

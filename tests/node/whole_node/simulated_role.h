@@ -1,0 +1,63 @@
+// Rank 0's role as a simulated node has it: the counterpart of HeldKey (node/store/store.h) and of
+// StoreDiscovery as the holder's side of it, driven by the same machines (node/life/role).
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_ROLE_H_
+#define GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_ROLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "node/life/role/lapsed_role.h"
+#include "node/life/role/lease_term.h"
+#include "tests/node/whole_node/process.h"
+#include "tests/node/whole_node/simulated_store.h"
+
+namespace grapevine::testing {
+
+class SimulatedRole {
+ public:
+  enum class Taken { kYes, kNo, kUnknown };
+
+  // `on_superseded`: another node has had it meanwhile.
+  SimulatedRole(Process* process, SimulatedStore* store, std::function<void()> on_superseded)
+      : process_(process), store_(store), on_superseded_(std::move(on_superseded)) {}
+
+  // Tells `then` whether it has the role.
+  void Take(uint64_t tenure, std::function<void(Taken)> then);
+  // Of the node that begins the run, when nothing is amiss with the store yet.
+  void TakeAtOnce(uint64_t tenure);
+  // Whether it has the role for certain at this moment.
+  bool IsCertain() const;
+  void Withdraw();
+
+ private:
+  using Contents = SimulatedStore::Contents;
+  using Lease = SimulatedStore::Lease;
+
+  LeaseTerm::Time now() const { return process_->now().time_since_epoch(); }
+  void Claim(uint64_t tenure, Lease lease, LeaseTerm::Time asked, std::function<void(Taken)> then);
+  void Hold(Lease lease, LeaseTerm::Time asked);
+  void RenewLater();
+  void Renew();
+  // Once the lease has lapsed.
+  void TakeAgain();
+  void Look();
+  void TakeOnceMore();
+  void OnTrouble();
+  void Revoke(uint64_t tenure);
+
+  Process* const process_;
+  SimulatedStore* const store_;
+  const std::function<void()> on_superseded_;
+  uint64_t tenure_ = 0;  // 0: it has not the role, or no longer
+  Lease lease_ = 0;
+  LeaseTerm::Time asked_{};  // for that lease
+  std::optional<LeaseTerm> term_;
+  std::optional<LapsedRole> lapsed_;
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_ROLE_H_
