@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,6 +31,8 @@ using Clock = std::chrono::steady_clock;
 // The time by which each rank lets the rank before it be first to take a role.
 constexpr std::chrono::milliseconds kPrecedence{20};
 constexpr std::chrono::milliseconds kMostDelay{1000};
+// The time between two checks whether the run has ended, while the role's lease is waited for.
+constexpr std::chrono::milliseconds kTenureSlice{250};
 // The time for which a node that comes into a run tries one holder of the role before it asks again
 // which node has the role.
 constexpr std::chrono::seconds kHolderTried{2};
@@ -554,22 +557,41 @@ absl::Status NodeSession::Tell(control::Report last) {
 // that has its results.
 absl::Status NodeSession::Conclude() {
   RETURN_IF_ERROR(callbacks_.on_all_done());
-  RETURN_IF_ERROR(AwaitTenure());
+  RETURN_IF_ERROR(EndTenure());
   if (absl::Status ended = Ended(); !ended.ok()) return ended;  // ended meanwhile
   coordinator_->Finish();
   return absl::OkStatus();
 }
 
-absl::Status NodeSession::AwaitTenure() {
-  // The time between two checks whether the run has ended.
-  constexpr std::chrono::milliseconds kSlice{250};
+absl::Status NodeSession::TryToEndTenure() {
   if (lease() == nullptr) return absl::OkStatus();
-  const Clock::time_point deadline = Clock::now() + options_.rendezvous_timeout;
-  absl::Status held = lease()->Check();
-  while (!held.ok() && Ended().ok() && Clock::now() < deadline) {
-    held = lease()->Await(std::min(deadline, Clock::now() + kSlice));
+  RETURN_IF_ERROR(lease()->Await(kTenureSlice));
+  if (role() == nullptr) return absl::OkStatus();
+  if (const absl::Status told = role()->EndRun(RunId(), absl::OkStatus()); !told.ok()) {
+    return WithFailure(
+        absl::AbortedError(absl::StrCat(
+            "all nodes are done, but ", options_.role->place(),
+            " has not taken down that the run has ended, and a node that has not heard so might go "
+            "on by itself (",
+            std::string(told.message()), "); its results are written")),
+        Failure::kPeerLost);
   }
-  return held;
+  return lease()->Check();
+}
+
+// The store is told before the other nodes are: once this node and those that have heard of the end
+// are gone, one that has not would take the role, and come to an end of its own.
+//
+// Attempts are counted instead of time, which goes on while this node stands still.
+absl::Status NodeSession::EndTenure() {
+  absl::Status status;
+  for (auto attempts = options_.rendezvous_timeout / kTenureSlice + 1; attempts > 0; --attempts) {
+    const Clock::time_point begin = Clock::now();
+    status = TryToEndTenure();
+    if (status.ok() || !Ended().ok()) return absl::OkStatus();
+    std::this_thread::sleep_until(begin + kTenureSlice);
+  }
+  return status;
 }
 
 // The silence or death of the coordinator's node ends this wait through on_abort, unless the role
@@ -689,7 +711,10 @@ void NodeSession::TearDown() {
   if (lease() != nullptr) lease()->OnSuperseded({});
   if (coordinator_ && control_ && role() != nullptr && lease()->Check().ok()) {
     // A node that is away may come too late to hear of the end from this node.
-    if (const auto ended = coordinator_->Ended()) role()->EndRun(RunId(), *ended);
+    const std::optional<absl::Status> ended = coordinator_->Ended();
+    const absl::Status told =
+        ended && !ended->ok() ? role()->EndRun(RunId(), *ended) : absl::OkStatus();
+    if (!told.ok()) VLOG(1) << "the store does not know how the run has ended: " << told;
   }
   if (options_.discovery && coordinator_) options_.discovery->Withdraw();
   if (options_.role && coordinator_) options_.role->Withdraw();

@@ -256,8 +256,11 @@ class NodeSession {
   // end.
   absl::Status Conclude();
   // Waits until this node has its role for certain, for at most rendezvous_timeout and only while
-  // the run has not ended otherwise.
-  absl::Status AwaitTenure();
+  // the run has not ended otherwise; where the role may move, also until the store has taken down
+  // that the run has ended well, so that no node takes the role any more.
+  absl::Status EndTenure();
+  // Tries it once, in kTenureSlice or a little more.
+  absl::Status TryToEndTenure();
   absl::Status AwaitEnd();
   CoordinatorOptions Coordination(std::optional<SuccessionOptions> succession) const;
   std::unique_ptr<GrpcCoordinatorService> MakeCoordinator(

@@ -30,9 +30,7 @@ class Right {
   absl::Status AwaitLease() const {
     RoleLease* const lease = options_.place == nullptr ? nullptr : options_.place->lease();
     if (lease == nullptr) return absl::OkStatus();
-    return lease->Await(
-        std::chrono::steady_clock::now() +
-        std::chrono::duration_cast<std::chrono::steady_clock::duration>(options_.patience));
+    return lease->Await(options_.patience);
   }
 
   void TakeLock() {

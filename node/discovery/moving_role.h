@@ -58,9 +58,9 @@ class MovingRole {
   // `deadline`, or if the store does not answer.
   virtual absl::StatusOr<Settled> Settle(const Candidate& candidate, Deadline deadline,
                                          const Interrupted& interrupted) = 0;
-  // Writes into the store how the run has ended, within a moment or not at all. Called by the node
-  // that has the role.
-  virtual void EndRun(const std::string& run_id, const absl::Status& how) = 0;
+  // Writes into the store how the run has ended, within a moment or not at all, and returns whether
+  // the store has it. Called by the node that has the role; void if another node has taken it.
+  virtual absl::Status EndRun(const std::string& run_id, const absl::Status& how) = 0;
   // Returns the longest time for which a role that no node keeps stays taken.
   virtual std::chrono::milliseconds LongestVacancy() const = 0;
 };

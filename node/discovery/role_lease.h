@@ -22,9 +22,10 @@ class RoleLease {
   // Returns OK if this process has the role at this moment. Otherwise returns kPeerLost, which says
   // which store no longer confirms the role, since when, and why. Never waits.
   virtual absl::Status Check() = 0;
-  // Waits until Check returns OK. Returns the error of Check at `deadline`, or at once if another
-  // node has the role or this process has given it up.
-  virtual absl::Status Await(std::chrono::steady_clock::time_point deadline) = 0;
+  // Waits until Check returns OK. Returns the error of Check after `patience`, or at once if
+  // another node has the role or this process has given it up. A standstill of this process, or of
+  // its machine, counts little: the lease may come back as soon as it is over.
+  virtual absl::Status Await(std::chrono::nanoseconds patience) = 0;
   // Sets the function to call when another node has taken the role, or has had it meanwhile; null
   // for none. `told` is called on a thread of its own and must not call this object. Once another
   // OnSuperseded has returned, the function set before is not called any more.

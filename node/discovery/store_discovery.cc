@@ -43,7 +43,7 @@ std::string Claim(const discovery::Announcement& announcement) {
 
 std::string Claim(const discovery::RunEnd& end) {
   return absl::StrCat("end ", end.run_id().size(), ":", end.run_id(), " ", end.failure(), " ",
-                      end.message().size(), ":", end.message());
+                      end.message().size(), ":", end.message(), " tenure ", end.tenure());
 }
 
 bool CanBeDialled(const HostAddress& address) {
@@ -178,17 +178,19 @@ HeldKeyOptions StoreDiscovery::Holding(const CoordinatorAnnouncement& announceme
 }
 
 absl::StatusOr<HeldKey::Taken> StoreDiscovery::Take(const CoordinatorAnnouncement& announcement,
-                                                    bool waits, Deadline deadline,
+                                                    bool waits, std::optional<StoreRevision> claim,
+                                                    Deadline deadline,
                                                     const Interrupted& interrupted) {
   HeldKeyOptions holding = Holding(announcement);
   holding.waits = waits;
-  const std::string words = holding.words;
   ASSIGN_OR_RETURN(HeldKey::Taken taken,
                    HeldKey::Take(store_, std::move(holding), deadline, interrupted));
   if (taken.holder) return taken;
-  // KEY-last is written before this node acts, so that a node that had the role before learns of
-  // it.
-  RETURN_IF_ERROR(store_->Put(LastKey(), words, 0, Soon(deadline, kAnswer)).status());
+  if (!claim) {
+    ASSIGN_OR_RETURN(const std::optional<StoredValue> found, LookAtClaim(deadline));
+    claim = RevisionOf(found);
+  }
+  RETURN_IF_ERROR(ClaimRole(announcement, *claim, deadline));
   MutexLock lock(mutex_);
   known_ = announcement.tenure;
   held_ = std::move(taken.held);
@@ -196,6 +198,18 @@ absl::StatusOr<HeldKey::Taken> StoreDiscovery::Take(const CoordinatorAnnouncemen
   announced_ = announcement;
   superseded_ = absl::OkStatus();
   return HeldKey::Taken{};
+}
+
+absl::StatusOr<std::optional<StoredValue>> StoreDiscovery::LookAtClaim(Deadline deadline) {
+  return store_->Get(LastKey(), Soon(deadline, kAnswer));
+}
+
+absl::Status StoreDiscovery::ClaimRole(const CoordinatorAnnouncement& own, StoreRevision claim,
+                                       Deadline deadline) {
+  ASSIGN_OR_RETURN(const std::optional<StoreRevision> written,
+                   store_->CompareAndSwap(LastKey(), claim, EncodeAnnouncement(own, options_.token),
+                                          0, Soon(deadline, kAnswer)));
+  return written ? absl::OkStatus() : absl::AbortedError("another node has taken the role since");
 }
 
 absl::Status StoreDiscovery::Announce(const ListeningCoordinator& own, Deadline deadline,
@@ -206,7 +220,7 @@ absl::Status StoreDiscovery::Announce(const ListeningCoordinator& own, Deadline 
       .since = absl::ToUnixSeconds(absl::Now()),
       .tenure = NewTenure()};
   const absl::StatusOr<HeldKey::Taken> taken =
-      Take(announcement, /*waits=*/true, deadline, interrupted);
+      Take(announcement, /*waits=*/true, std::nullopt, deadline, interrupted);
   if (!taken.ok()) return AsRendezvous(taken.status());
   if (taken->holder) return AlreadyThere(*taken->holder);
   LOG(INFO) << "rank 0 is announced at " << AnnouncementText(announcement) << " in " << place_;
@@ -312,12 +326,15 @@ absl::Status StoreDiscovery::Check() {
   return held ? absl::OkStatus() : Lapsed();
 }
 
-absl::Status StoreDiscovery::Await(Deadline deadline) {
+absl::Status StoreDiscovery::Await(std::chrono::nanoseconds patience) {
+  std::chrono::nanoseconds left = patience;
   while (true) {
     const absl::Status status = Check();
     MutexLock lock(mutex_);
-    if (status.ok() || IsGivenUp() || steady_clock::now() >= deadline) return status;
-    changed_.WaitUntil(mutex_, Soon(deadline, kRetry));
+    if (status.ok() || IsGivenUp() || left.count() <= 0) return status;
+    const auto slice = std::min<std::chrono::nanoseconds>(left, kRetry);
+    changed_.WaitUntil(mutex_, steady_clock::now() + slice);
+    left -= slice;
   }
 }
 
@@ -342,26 +359,28 @@ absl::Status StoreDiscovery::Lapsed() const {
       Failure::kPeerLost);
 }
 
-void StoreDiscovery::EndRun(const std::string& run_id, const absl::Status& how) {
+absl::Status StoreDiscovery::EndRun(const std::string& run_id, const absl::Status& how) {
   discovery::RunEnd end;
   end.set_run_id(run_id);
   end.set_message(Printable(std::string(how.message()), kMostMessage));
   end.set_failure(static_cast<int>(FailureOf(how)));
+  end.set_tenure(KnownTenure());
   end.set_proof(options_.token.Proof(Claim(end)));
-  const absl::Status told =
-      store_->Put(EndKey(), end.SerializeAsString(), 0, steady_clock::now() + kAnswer).status();
-  if (!told.ok()) VLOG(1) << "the end of the run is not in " << place_ << ": " << told;
+  return store_->Put(EndKey(), end.SerializeAsString(), 0, steady_clock::now() + kAnswer).status();
 }
 
 absl::StatusOr<std::optional<MovingRole::Over>> StoreDiscovery::LookForEnd(
-    const std::string& run_id, Deadline deadline) {
+    const std::string& run_id, const std::optional<StoredValue>& claim, Deadline deadline) {
   ASSIGN_OR_RETURN(const std::optional<StoredValue> found,
                    store_->Get(EndKey(), Soon(deadline, kAnswer)));
   discovery::RunEnd end;
-  if (!found || !end.ParseFromString(found->value) || end.run_id() != run_id ||
+  if (!claim || !found || !end.ParseFromString(found->value) || end.run_id() != run_id ||
       !options_.token.Accepts(end.proof(), Claim(end))) {
     return std::nullopt;
   }
+  const absl::StatusOr<CoordinatorAnnouncement> last =
+      DecodeAnnouncement(claim->value, options_.token);
+  if (!last.ok() || last->tenure != end.tenure()) return std::nullopt;
   if (end.failure() == 0) return Over{absl::OkStatus()};
   return Over{WithFailure(absl::AbortedError(Printable(end.message(), kMostMessage)),
                           FailureFromNumber(end.failure()))};
@@ -378,12 +397,16 @@ bool IsOnThisMachine(const CoordinatorAnnouncement& holder) {
 
 absl::StatusOr<StoreDiscovery::Seen> StoreDiscovery::LookForHolder(const Candidate& candidate,
                                                                    Deadline deadline) {
-  ASSIGN_OR_RETURN(std::optional<Over> over, LookForEnd(candidate.run_id, deadline));
-  if (over) return Seen{.over = *std::move(over)};
+  // The claim is read first, and the end last: a node that takes the role by what it reads here,
+  // and by this claim, takes no role of a run that has ended meanwhile.
+  ASSIGN_OR_RETURN(const std::optional<StoredValue> claim, LookAtClaim(deadline));
   ASSIGN_OR_RETURN(const std::optional<StoredValue> found,
                    store_->Get(options_.key, Soon(deadline, kAnswer)));
-  if (!found) return Seen();
-  Seen seen{.revision = found->modified, .lease = found->lease};
+  Seen seen{.claim = RevisionOf(claim)};
+  ASSIGN_OR_RETURN(seen.over, LookForEnd(candidate.run_id, claim, deadline));
+  if (!found) return seen;
+  seen.revision = found->modified;
+  seen.lease = found->lease;
   absl::StatusOr<CoordinatorAnnouncement> announcement =
       DecodeAnnouncement(found->value, options_.token);
   if (announcement.ok() && announcement->run_id == candidate.run_id) {
@@ -430,12 +453,12 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
     if (step == RoleSearch::Step::kRelease) {
       // A holder that lives all the same takes the role again, or hears that another node has it.
       trouble = store_->Revoke(seen->lease, Soon(deadline, kAnswer));
-      if (trouble.ok()) seen = Seen();
+      if (trouble.ok()) seen = Seen{.claim = seen->claim};
       step = trouble.ok() ? NextStep(seen, &search) : search.AfterTrouble(steady_clock::now());
     }
     if (step == RoleSearch::Step::kTake) {
       const absl::StatusOr<HeldKey::Taken> taken =
-          Take(own, /*waits=*/false, Soon(deadline, kAnswer), interrupted);
+          Take(own, /*waits=*/false, seen->claim, Soon(deadline, kAnswer), interrupted);
       if (taken.ok() && !taken->holder) return Holder{.rank = candidate.rank, .own = true};
       if (taken.ok()) continue;
       trouble = taken.status();
@@ -490,30 +513,29 @@ void StoreDiscovery::TakeAgain(const CoordinatorAnnouncement& own) {
   };
   LapsedRole lapsed;
   std::unique_ptr<HeldKey> held;
-  while (given_up().ok()) {
-    switch (lapsed.step()) {
-      case LapsedRole::Step::kLook:
-        if (const absl::StatusOr<bool> was_last = TookLast(own); was_last.ok()) {
-          lapsed.OnLooked(*was_last);
-          continue;
-        }
-        break;
-      case LapsedRole::Step::kTake: {
-        absl::StatusOr<HeldKey::Taken> taken =
-            HeldKey::Take(store_, Holding(own), steady_clock::now() + LongestVacancy(), given_up);
-        if (taken.ok()) {
-          held = std::move(taken->held);
-          lapsed.OnTaken(held != nullptr);
-          continue;
-        }
-        break;
-      }
-      case LapsedRole::Step::kRegained:
-        return Regain(std::move(held));
-      case LapsedRole::Step::kYield:
-        held.reset();
-        return Supersede();
+  StoreRevision claim = 0;
+  const auto take_step = [&]() -> absl::Status {
+    const Deadline soon = steady_clock::now() + kAnswer;
+    if (lapsed.step() == LapsedRole::Step::kLook) {
+      ASSIGN_OR_RETURN(const std::optional<StoredValue> last, LookAtClaim(soon));
+      claim = RevisionOf(last);
+      lapsed.OnLooked(last && last->value == EncodeAnnouncement(own, options_.token));
+    } else if (lapsed.step() == LapsedRole::Step::kTake) {
+      ASSIGN_OR_RETURN(
+          HeldKey::Taken taken,
+          HeldKey::Take(store_, Holding(own), steady_clock::now() + LongestVacancy(), given_up));
+      held = std::move(taken.held);
+      lapsed.OnTaken(held != nullptr);
+    } else {
+      RETURN_IF_ERROR(ClaimRole(own, claim, soon));
+      lapsed.OnClaimed();
     }
+    return absl::OkStatus();
+  };
+  while (given_up().ok()) {
+    if (lapsed.step() == LapsedRole::Step::kRegained) return Regain(std::move(held));
+    if (lapsed.step() == LapsedRole::Step::kYield) return Supersede();
+    if (take_step().ok()) continue;
     held.reset();
     lapsed.OnTrouble();
     std::this_thread::sleep_for(kRetry);
@@ -528,12 +550,6 @@ void StoreDiscovery::Regain(std::unique_ptr<HeldKey> held) {
   if (held_->IsHeld()) loss_.reset();
   changed_.NotifyAll();
   LOG(WARNING) << "this node is announced again in " << place_;
-}
-
-absl::StatusOr<bool> StoreDiscovery::TookLast(const CoordinatorAnnouncement& own) {
-  ASSIGN_OR_RETURN(const std::optional<StoredValue> last,
-                   store_->Get(LastKey(), steady_clock::now() + kAnswer));
-  return last && last->value == EncodeAnnouncement(own, options_.token);
 }
 
 void StoreDiscovery::Supersede() {

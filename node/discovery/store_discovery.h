@@ -3,9 +3,11 @@
 // announces itself (moving_role.h). The lease of the announcement is the lease by which that node
 // acts for the run (role_lease.h).
 //
-// The announcement's key goes with its lease. Another key, KEY-last, keeps which node took the role
-// last. A holder that lost sight of the store learns from it that another node had the role
-// meanwhile, even if that node is gone.
+// The announcement's key goes with its lease. Another key, KEY-last, is the claim of the node that
+// took the role last. A holder that lost sight of the store learns from it that another node had
+// the role meanwhile, even if that node is gone. Whoever takes the role replaces the claim, on
+// condition that it is the one that was seen before: a node that has stood still between its look
+// at the store and its taking of the role does not get it if another has had it in between.
 //
 // Functions are pure, StoreDiscovery is thread-safe.
 #ifndef GRAPEVINE_NODE_DISCOVERY_STORE_DISCOVERY_H_
@@ -97,11 +99,11 @@ class StoreDiscovery final : public Discovery, public MovingRole, public RoleLea
 
   absl::StatusOr<Settled> Settle(const Candidate& candidate, Deadline deadline,
                                  const Interrupted& interrupted) override;
-  void EndRun(const std::string& run_id, const absl::Status& how) override;
+  absl::Status EndRun(const std::string& run_id, const absl::Status& how) override;
   std::chrono::milliseconds LongestVacancy() const override;
 
   absl::Status Check() override;
-  absl::Status Await(Deadline deadline) override;
+  absl::Status Await(std::chrono::nanoseconds patience) override;
   void OnSuperseded(std::function<void(const absl::Status& why)> told) override;
 
  private:
@@ -112,14 +114,22 @@ class StoreDiscovery final : public Discovery, public MovingRole, public RoleLea
   // Returns the options with which this process holds the key: the words that it writes, and the
   // function that is called when it loses the key.
   HeldKeyOptions Holding(const CoordinatorAnnouncement& announcement);
+  // Takes the key, and then the claim if its revision is still `claim`; as it is once the key is
+  // taken, if there is none. Returns Aborted if another node was faster.
   absl::StatusOr<HeldKey::Taken> Take(const CoordinatorAnnouncement& announcement, bool waits,
-                                      Deadline deadline, const Interrupted& interrupted);
+                                      std::optional<StoreRevision> claim, Deadline deadline,
+                                      const Interrupted& interrupted);
+  absl::StatusOr<std::optional<StoredValue>> LookAtClaim(Deadline deadline);
+  // Replaces the claim of revision `claim`. Returns Aborted if that is not the latest.
+  absl::Status ClaimRole(const CoordinatorAnnouncement& own, StoreRevision claim,
+                         Deadline deadline);
   // What the store says of the role.
   struct Seen {
     std::optional<Over> over;                       // how the run has ended
     std::optional<CoordinatorAnnouncement> holder;  // the node of this run that has the role
     StoreRevision revision = 0;                     // of the value of the key; 0 if there is none
     LeaseId lease = 0;                              // of that value
+    StoreRevision claim = 0;                        // as it was before all that
   };
   struct Loss {
     Deadline at;
@@ -130,13 +140,14 @@ class StoreDiscovery final : public Discovery, public MovingRole, public RoleLea
   uint64_t KnownTenure();
   // Waits until the store may say something else.
   void AwaitNews(const absl::StatusOr<Seen>& seen, Deadline deadline);
-  absl::StatusOr<std::optional<Over>> LookForEnd(const std::string& run_id, Deadline deadline);
+  // Looks for the end that the node of this claim has told.
+  absl::StatusOr<std::optional<Over>> LookForEnd(const std::string& run_id,
+                                                 const std::optional<StoredValue>& claim,
+                                                 Deadline deadline);
   // Takes the role again whenever it was lost; runs on a thread of its own.
   void KeepRole();
   void TakeAgain(const CoordinatorAnnouncement& announcement);
   void Regain(std::unique_ptr<HeldKey> held);
-  // Whether KEY-last says that this process took the role last.
-  absl::StatusOr<bool> TookLast(const CoordinatorAnnouncement& own);
   void Supersede();
   // Returns why this process does not have the role at this moment.
   absl::Status Lapsed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

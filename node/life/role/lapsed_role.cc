@@ -4,20 +4,23 @@
 
 namespace grapevine {
 
-void LapsedRole::OnLooked(bool was_last) {
+void LapsedRole::OnLooked(bool own) {
   CHECK(step_ == Step::kLook);
-  step_ = !was_last ? Step::kYield : taken_ ? Step::kRegained : Step::kTake;
+  step_ = own ? Step::kTake : Step::kYield;
 }
 
 void LapsedRole::OnTaken(bool taken) {
   CHECK(step_ == Step::kTake);
-  taken_ = taken;
-  step_ = Step::kLook;
+  step_ = taken ? Step::kClaim : Step::kLook;
+}
+
+void LapsedRole::OnClaimed() {
+  CHECK(step_ == Step::kClaim);
+  step_ = Step::kRegained;
 }
 
 void LapsedRole::OnTrouble() {
-  CHECK(step_ == Step::kLook || step_ == Step::kTake);
-  taken_ = false;
+  CHECK(step_ != Step::kRegained && step_ != Step::kYield);
   step_ = Step::kLook;
 }
 

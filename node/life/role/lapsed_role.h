@@ -15,25 +15,27 @@ namespace grapevine {
 class LapsedRole {
  public:
   enum class Step {
-    kLook,      // at which node took the role last
+    kLook,      // at the claim
     kTake,      // the role
+    kClaim,     // it, if the claim is as it was looked at
     kRegained,  // the role is this node's again
     kYield,     // another node has had it: this node lets it go for good
   };
 
   Step step() const { return step_; }
 
-  // The answer to kLook: whether this node is the one that took the role last.
-  void OnLooked(bool was_last);
+  // The answer to kLook: whether the claim is this node's.
+  void OnLooked(bool own);
   // The answer to kTake: whether this node has the role. If not, a node has it: perhaps this one,
   // by the lease that has yet to lapse in the store.
   void OnTaken(bool taken);
-  // The store has not answered. This node lets go of what it may have taken, and begins anew.
+  void OnClaimed();
+  // The store has not answered, or the claim is not as it was looked at. This node lets go of what
+  // it may have taken, and begins anew.
   void OnTrouble();
 
  private:
   Step step_ = Step::kLook;
-  bool taken_ = false;
 };
 
 }  // namespace grapevine

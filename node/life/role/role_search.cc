@@ -15,7 +15,7 @@ RoleSearch::Step RoleSearch::Next(const Seen& seen, Time now) {
     if (options_.gone && seen.holder->on_this_machine) return Step::kRelease;
   }
   const bool may_take = !seen.taken && now >= options_.begin + options_.precedence;
-  return may_take ? Step::kTake : AfterTrouble(now);
+  return may_take && now < options_.deadline ? Step::kTake : AfterTrouble(now);
 }
 
 RoleSearch::Step RoleSearch::AfterTrouble(Time now) const {

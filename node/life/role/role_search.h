@@ -5,6 +5,10 @@
 // real runs (node/discovery/store_discovery.h) and of simulated ones (tests/node/whole_node) are
 // asked through this class alone.
 //
+// A node that takes the role then claims it, on condition that nobody has claimed it since the
+// store was looked at: it may have stood still meanwhile, for so long that another node has had the
+// role and has ended the run.
+//
 // Thread-compatible.
 #ifndef GRAPEVINE_NODE_LIFE_ROLE_ROLE_SEARCH_H_
 #define GRAPEVINE_NODE_LIFE_ROLE_ROLE_SEARCH_H_
@@ -48,7 +52,9 @@ class RoleSearch {
     kRelease,  // the role of a process that is gone, whose lease need not lapse first
     kTake,     // the role
     kWait,     // for the store to say something else
-    kGiveUp,   // the search: the run goes on without this node, or not at all
+    // The search: the run goes on without this node, or not at all. A node that comes to itself
+    // only after the deadline may have been left out by one that had the role meanwhile.
+    kGiveUp,
   };
 
   explicit RoleSearch(const Options& options) : options_(options), known_(options.known) {}

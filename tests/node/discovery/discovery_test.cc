@@ -198,7 +198,7 @@ TEST_F(InFolder, WaitingIsInterrupted) {
 }
 
 // A store to which the way can be cut.
-class CutStore final : public Store {
+class CutStore : public Store {
  public:
   explicit CutStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
   std::atomic<bool> away = false;
@@ -249,6 +249,19 @@ class CutStore final : public Store {
   }
 
   const std::shared_ptr<Store> store_;
+};
+
+// A store whose caller stands still once, before it asks for its first lease, for as long as `halt`
+// takes.
+class HaltingStore final : public CutStore {
+ public:
+  using CutStore::CutStore;
+  std::function<void()> halt;
+
+  absl::StatusOr<LeaseId> Grant(milliseconds time_to_live, StoreDeadline deadline) override {
+    if (const auto standing = std::exchange(halt, nullptr)) standing();
+    return CutStore::Grant(time_to_live, deadline);
+  }
 };
 
 // Whose role it is, of nodes that share a folder and have lost rank 0.
@@ -344,7 +357,9 @@ TEST_F(RoleInFolder, GoesToOneOfSeveralAndFromThereToAnother) {
 
 TEST_F(RoleInFolder, HowTheRunHasEndedIsKnownToWhoComesForIt) {
   const auto zero = Begun(), one = Member();
-  zero->EndRun("17", WithFailure(absl::AbortedError("rank 3 diverged"), Failure::kDiverged));
+  EXPECT_TRUE(
+      zero->EndRun("17", WithFailure(absl::AbortedError("rank 3 diverged"), Failure::kDiverged))
+          .ok());
   zero->Withdraw();
   const auto settled = one->Settle(Candidate(1, 0), InTime(), GoOn);
   ASSERT_TRUE(settled.ok()) << settled.status();
@@ -353,8 +368,42 @@ TEST_F(RoleInFolder, HowTheRunHasEndedIsKnownToWhoComesForIt) {
   EXPECT_EQ(FailureOf(over->how), Failure::kDiverged);
   EXPECT_EQ(over->how.message(), "rank 3 diverged");
   // That of another run says nothing.
-  zero->EndRun("16", absl::OkStatus());
+  EXPECT_TRUE(zero->EndRun("16", absl::OkStatus()).ok());
   EXPECT_TRUE(HolderIn(one->Settle(Candidate(1, 0), InTime(), GoOn)).own);
+}
+
+// Who had it before has stood still in the middle of saying so.
+TEST_F(RoleInFolder, TheEndThatIsToldByWhoHasLostTheRoleIsVoid) {
+  const auto zero = Begun(), one = Member(), two = Member();
+  const auto found = store_->Get("coordinator", InTime());
+  ASSERT_TRUE(found.ok() && *found);
+  ASSERT_TRUE(store_->Revoke((*found)->lease, InTime()).ok());
+  while (!HolderIn(one->Settle(Candidate(1, 0), InTime(), GoOn)).own) {
+    // Rank 0 was faster, and is lost again.
+    ASSERT_TRUE(store_->Revoke((*store_->Get("coordinator", InTime()))->lease, InTime()).ok());
+  }
+  EXPECT_TRUE(zero->EndRun("17", absl::OkStatus()).ok());
+  one->Withdraw();
+  EXPECT_TRUE(HolderIn(two->Settle(Candidate(2, 1), InTime(), GoOn)).own);
+}
+
+// A process that stands still takes the role by what it saw before: meanwhile another node has had
+// it, has come to the end with all others, and has gone.
+TEST_F(RoleInFolder, WhoStandsStillBeforeItTakesItTakesNoRoleOfARunThatIsOver) {
+  Begun()->Withdraw();
+  const auto slow = std::make_shared<HaltingStore>(store_);
+  StoreDiscovery one(slow, OptionsOfMembers());
+  const auto two = Member();
+  slow->halt = [&] {
+    EXPECT_TRUE(HolderIn(two->Settle(Candidate(2, 0), InTime(), GoOn)).own);
+    EXPECT_TRUE(two->EndRun("17", absl::OkStatus()).ok());
+    two->Withdraw();
+  };
+  const auto settled = one.Settle(Candidate(1, 0), InTime(), GoOn);
+  ASSERT_TRUE(settled.ok()) << settled.status();
+  EXPECT_TRUE(std::holds_alternative<MovingRole::Over>(*settled));
+  EXPECT_EQ(slow->halt, nullptr) << "it has stood still";
+  EXPECT_FALSE(store_->Get("coordinator", InTime())->has_value());
 }
 
 // As when the store was away, or the process stood still.
@@ -373,7 +422,7 @@ TEST_F(RoleInFolder, WhoLosesItTakesItAgainUnlessAnotherHasIt) {
     found = *store_->AwaitChange("coordinator", 0, InTime());
   }
   EXPECT_TRUE(found.has_value()) << "taken again";
-  EXPECT_TRUE(zero->lease()->Await(InTime()).ok());
+  EXPECT_TRUE(zero->lease()->Await(testing::Patient(minutes(1))).ok());
   lose();
   EXPECT_TRUE(HolderIn(one->Settle(Candidate(1, 0), InTime(), GoOn)).own);
   auto told = superseded.get_future();
@@ -381,7 +430,7 @@ TEST_F(RoleInFolder, WhoLosesItTakesItAgainUnlessAnotherHasIt) {
   const absl::Status why = told.get();
   EXPECT_THAT(std::string(why.message()), HasSubstr("another node has its role by now"));
   EXPECT_EQ(zero->lease()->Check(), why);
-  EXPECT_EQ(zero->lease()->Await(InTime()), why) << "at once";
+  EXPECT_EQ(zero->lease()->Await(testing::Patient(minutes(1))), why) << "at once";
   EXPECT_TRUE(one->lease()->Check().ok());
 }
 
@@ -400,12 +449,12 @@ TEST_F(RoleInFolder, IsNotTakenAgainOnceAnotherHadIt) {
   EXPECT_THAT(std::string(lapsed.message()),
               AllOf(HasSubstr("another node may have rank 0's role by now"),
                     HasSubstr(folder_.File("store")), HasSubstr("start the run again")));
-  one->EndRun("17", absl::OkStatus());
+  EXPECT_TRUE(one->EndRun("17", absl::OkStatus()).ok());
   one->Withdraw();
   EXPECT_THAT(std::string(one->lease()->Check().message()),
               HasSubstr("has given rank 0's role up"));
   cut->away = false;
-  EXPECT_THAT(std::string(zero.lease()->Await(InTime()).message()),
+  EXPECT_THAT(std::string(zero.lease()->Await(testing::Patient(minutes(1))).message()),
               HasSubstr("another node has its role by now"));
   EXPECT_FALSE(store_->Get("coordinator", InTime())->has_value());
 }
@@ -423,7 +472,7 @@ TEST_F(RoleInFolder, OfOneWhoTookItsLeaseAgainIsNoNewOne) {
     ASSERT_TRUE(again.ok()) << again.status();
     if (*again && (*again)->created > (*found)->created) break;
   }
-  ASSERT_TRUE(zero->lease()->Await(InTime()).ok());
+  ASSERT_TRUE(zero->lease()->Await(testing::Patient(minutes(1))).ok());
   const auto settled = one->Settle(Candidate(1, 0), Within(2 * kTimeToLive), GoOn);
   EXPECT_TRUE(absl::IsUnavailable(settled.status())) << settled.status();
 }

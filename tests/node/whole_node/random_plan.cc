@@ -229,6 +229,54 @@ std::vector<Fault> Standstill(const RunPlan& plan) {
   return faults;
 }
 
+std::vector<Fault> StoreTroubles(const RunPlan& plan, nanoseconds longest) {
+  Draw draw(~plan.seed + 6);
+  using Kind = Fault::Kind;
+  const nanoseconds most = plan.rounds * (plan.gradient + plan.latency + plan.jitter);
+  std::vector<Fault> troubles;
+  for (int64_t times = draw.Between(1, 3); times > 0; --times) {
+    const nanoseconds lasts = draw.Between(nanoseconds(0), longest);
+    troubles.push_back({.kind = draw.Of<Kind>({Kind::kStoreAway, Kind::kStoreDown}),
+                        .at = draw.Between(nanoseconds(0), most),
+                        .a = static_cast<Rank>(draw.OneIn(2) ? 0 : draw.Between(0, plan.nodes - 1)),
+                        .lasts = lasts});
+  }
+  std::ranges::sort(troubles, {}, &Fault::at);
+  return troubles;
+}
+
+std::vector<Fault> SplitNetwork(const RunPlan& plan) {
+  Draw draw(~plan.seed + 7);
+  using Kind = Fault::Kind;
+  const nanoseconds most = plan.rounds * (plan.gradient + plan.latency + plan.jitter);
+  const nanoseconds at = draw.Between(nanoseconds(0), most);
+  const auto some_time = [&] {
+    return draw.Between(nanoseconds(0), draw.OneIn(2) ? plan.peer_timeout : 10 * plan.peer_timeout);
+  };
+  const auto soon = [&] { return at + draw.Between(nanoseconds(0), plan.peer_timeout / 2); };
+  std::vector<bool> apart(plan.nodes);
+  for (Rank rank = 0; rank < plan.nodes; ++rank) apart[rank] = draw.OneIn(2);
+  const nanoseconds lasts = some_time();
+  std::vector<Fault> faults;
+  for (Rank a = 0; a < plan.nodes; ++a) {
+    for (Rank b = a + 1; b < plan.nodes; ++b) {
+      if (apart[a] == apart[b]) continue;
+      faults.push_back({.kind = Kind::kPartition, .at = at, .a = a, .b = b, .lasts = lasts});
+    }
+  }
+  const bool all = draw.OneIn(8);
+  const bool those = draw.OneIn(2);
+  const nanoseconds cut = soon();
+  const nanoseconds away = some_time();
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    if (!all && apart[rank] != those) continue;
+    faults.push_back({.kind = Kind::kStoreAway, .at = cut, .a = rank, .lasts = away});
+  }
+  if (draw.OneIn(4)) faults.push_back({.kind = Kind::kLeasesLost, .at = soon()});
+  std::ranges::sort(faults, {}, &Fault::at);
+  return faults;
+}
+
 std::vector<Fault> Returns(const RunPlan& plan) {
   Draw draw(~plan.seed + 3);
   const auto spared = static_cast<Rank>(draw.Between(0, plan.nodes - 1));

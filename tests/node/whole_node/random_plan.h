@@ -30,6 +30,10 @@ std::vector<Fault> BadNetwork(const RunPlan& plan);
 // All nodes stand still for longer than --peer-timeout, as when their hosts are frozen one after
 // the other, and go on again so; at times since all have begun.
 std::vector<Fault> Standstill(const RunPlan& plan);
+// What befalls the store of a run, several times; as long each time as `longest` says.
+std::vector<Fault> StoreTroubles(const RunPlan& plan, std::chrono::nanoseconds longest);
+// Some nodes lose the others, and they or the others lose the store, too, each for any time.
+std::vector<Fault> SplitNetwork(const RunPlan& plan);
 // Processes that are killed, of all ranks but one, again and again; `lasts` is how long it takes
 // until another one comes in its place.
 std::vector<Fault> Returns(const RunPlan& plan);

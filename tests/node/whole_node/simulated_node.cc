@@ -272,7 +272,7 @@ void SimulatedNode::MakeCoordinator(std::optional<SuccessionOptions> succession)
               },
           .on_newcomer = [this](Rank rank, Round from) { desk_->OnNewcomer(rank, from); },
           .is_certain = [this] { return MayAct(); },
-          .on_all_done = [this] { Conclude(now() + plan().rendezvous_timeout); }});
+          .on_all_done = [this] { Conclude(Looks()); }});
 }
 
 std::function<bool(Round)> SimulatedNode::Saved() const {
@@ -302,17 +302,18 @@ void SimulatedNode::TakeCheckpoints() {
     Say(absl::StrCat("has all of the checkpoint of round ", complete->round));
     // One after the other, as they are written.
     written_ = std::max(written_, now()) + nanoseconds(random_.Below(kMaxWriting));
-    process()->After(written_ - now(), [this, round = complete->round] {
-      WriteManifest(round, now() + plan().rendezvous_timeout);
-    });
+    process()->After(written_ - now(),
+                     [this, round = complete->round] { WriteManifest(round, Looks()); });
     checkpoints_.push_back(*std::move(complete));
   }
 }
 
-void SimulatedNode::WriteManifest(Round round, SteadyTime deadline) {
+int SimulatedNode::Looks() const { return static_cast<int>(plan().rendezvous_timeout / kLook); }
+
+void SimulatedNode::WriteManifest(Round round, int looks) {
   if (MayAct()) return coordinator_->OnCheckpoint(round);
-  if (now() >= deadline) return Interrupt(Uncertain());
-  process()->After(kLook, [=, this] { WriteManifest(round, deadline); });
+  if (looks == 0) return Interrupt(Uncertain());
+  process()->After(kLook, [=, this] { WriteManifest(round, looks - 1); });
 }
 
 void SimulatedNode::Start() {
@@ -477,11 +478,20 @@ void SimulatedNode::EndWithCheckpoint(absl::Status why) {
 
 bool SimulatedNode::MayAct() const { return !plan().role_moves || role_.IsCertain(); }
 
-void SimulatedNode::Conclude(SteadyTime deadline) {
+void SimulatedNode::Conclude(int looks) {
   if (end_ || stage_ >= Stage::kAsking) return;
-  if (MayAct()) return coordinator_->Finish();
-  if (now() >= deadline) return Interrupt(Uncertain());
-  process()->After(kLook, [=, this] { Conclude(deadline); });
+  if (!plan().role_moves) return End();
+  const auto later = [=, this] { process()->After(kLook, [=, this] { Conclude(looks - 1); }); };
+  if (!MayAct() && looks == 0) return Interrupt(Uncertain());
+  if (!MayAct()) return later();
+  // Once the store knows, nobody takes the role any more.
+  role_.EndRun(absl::OkStatus(), [=, this](bool told) { told&& MayAct() ? End() : later(); });
+}
+
+void SimulatedNode::End() {
+  if (end_) return;
+  concluded_ = true;
+  coordinator_->Finish();
 }
 
 void SimulatedNode::SeekCoordinator() {
@@ -489,18 +499,43 @@ void SimulatedNode::SeekCoordinator() {
     seeking_ = false;
     return GiveUpCoordinator();
   }
-  world_->store->Ask<RoleSearch::Seen>(
-      process(),
-      [](SimulatedStore::Contents& store) {
-        RoleSearch::Seen seen{.over = store.ended().has_value()};
-        if (const std::optional<SimulatedStore::Holder> holder = store.holder()) {
-          seen.taken = true;
+  LookAtClaim();
+}
+
+// One after the other, as in StoreDiscovery::LookForHolder: the store may change in between.
+void SimulatedNode::LookAtClaim() {
+  world_->store->Ask<SimulatedStore::Claim>(
+      process(), [](SimulatedStore::Contents& store) { return store.claim(); },
+      [this](const std::optional<SimulatedStore::Claim>& claim) {
+        if (!claim) return OnSeen(std::nullopt);
+        claim_ = *claim;
+        LookAtHolder();
+      });
+}
+
+void SimulatedNode::LookAtHolder() {
+  world_->store->Ask<std::optional<SimulatedStore::Holder>>(
+      process(), [](SimulatedStore::Contents& store) { return store.holder(); },
+      [this](const std::optional<std::optional<SimulatedStore::Holder>>& holder) {
+        if (!holder) return OnSeen(std::nullopt);
+        RoleSearch::Seen seen{.taken = holder->has_value()};
+        if (seen.taken) {
           seen.holder = RoleSearch::Holder{
-              .rank = holder->rank, .tenure = holder->tenure, .on_this_machine = true};
+              .rank = (*holder)->rank, .tenure = (*holder)->tenure, .on_this_machine = true};
         }
-        return seen;
-      },
-      [this](const std::optional<RoleSearch::Seen>& seen) { OnSeen(seen); });
+        LookAtEnd(seen);
+      });
+}
+
+void SimulatedNode::LookAtEnd(RoleSearch::Seen seen) {
+  world_->store->Ask<std::optional<SimulatedStore::End>>(
+      process(), [](SimulatedStore::Contents& store) { return store.end(); },
+      [this, seen](const std::optional<std::optional<SimulatedStore::End>>& end) mutable {
+        if (!end) return OnSeen(std::nullopt);
+        seen.over = *end && (*end)->tenure == claim_.tenure;
+        if (seen.over) found_end_ = (*end)->how;
+        OnSeen(seen);
+      });
 }
 
 void SimulatedNode::SeekLater() {
@@ -514,7 +549,7 @@ void SimulatedNode::OnSeen(const std::optional<RoleSearch::Seen>& seen) {
   switch (step) {
     case RoleSearch::Step::kEnd:
       seeking_ = false;
-      return line_->EndAsFound(*world_->store->contents().ended());
+      return line_->EndAsFound(found_end_);
     case RoleSearch::Step::kFollow:
       return GoOnWith(seen->holder->rank);
     case RoleSearch::Step::kRelease:
@@ -550,7 +585,7 @@ void SimulatedNode::GoOnWith(Rank holder) {
 
 void SimulatedNode::TakeRole() {
   const uint64_t tenure = nonce() * 1000 + ++tenures_;
-  role_.Take(tenure, [this, tenure](SimulatedRole::Taken taken) {
+  role_.Take(tenure, claim_.revision, [this, tenure](SimulatedRole::Taken taken) {
     if (taken == SimulatedRole::Taken::kUnknown) return OnSeen(std::nullopt);
     if (taken == SimulatedRole::Taken::kNo) return SeekCoordinator();
     known_ = tenure;
@@ -728,12 +763,11 @@ void SimulatedNode::Leave(absl::Status status) {
   Say(absl::StrCat("leaves: ", status.ToString()));
   status_ = std::move(status);
   stage_ = Stage::kLeaving;
-  const bool ends = coordinator_ && role_.IsCertain() && !coordinator_->coordinator().resigned();
-  if (!ends) return Depart();
-  // Nobody is to take the role of a run that is over.
-  world_->store->Ask<bool>(
-      process(), [this](SimulatedStore::Contents& store) { return store.EndRun(status_); },
-      [this](const std::optional<bool>&) { Depart(); });
+  if (!coordinator_ || !role_.IsCertain() || coordinator_->coordinator().resigned() ||
+      coordinator_->coordinator().phase() != Coordinator::Phase::kAborted) {
+    return Depart();
+  }
+  role_.EndRun(coordinator_->coordinator().verdict(), [this](bool) { Depart(); });
 }
 
 void SimulatedNode::Depart() {

@@ -87,6 +87,9 @@ class SimulatedNode final : public RunObserver {
   const std::map<Round, NodeState>& states() const { return states_; }
   // Whether it has had rank 0's role.
   bool coordinates() const { return coordinator_ != nullptr; }
+  const SimulatedRole& role() const { return role_; }
+  // Whether it has ended the run well for all who are in it.
+  bool has_concluded() const { return concluded_; }
   // At rank 0: the checkpoints that are complete, in order.
   const std::vector<CheckpointDesk::Complete>& checkpoints() const { return checkpoints_; }
   // At rank 0: the rounds that each rank has reported, in the order of arrival.
@@ -134,7 +137,7 @@ class SimulatedNode final : public RunObserver {
   void OnPart(Rank rank, const control::SavedPart& part);
   void TakeCheckpoints();
   // A manifest is written by whoever may act for the run.
-  void WriteManifest(Round round, SteadyTime deadline);
+  void WriteManifest(Round round, int looks);
   // Whether the plan has nodes save by themselves.
   std::function<bool(Round)> Saved() const;
   RunToken Token() const;
@@ -155,10 +158,16 @@ class SimulatedNode final : public RunObserver {
   void StartWith(Rank holder);
   // Whether it may act for the run at this moment.
   bool MayAct() const;
+  // How often it looks whether it may, before it gives up. Time would go on while it stands still.
+  int Looks() const;
   // Ends the run once it may act, and has all results.
-  void Conclude(SteadyTime deadline);
+  void Conclude(int looks);
+  void End();
   // The coordinator is lost: who has the role now, or takes it.
   void SeekCoordinator();
+  void LookAtClaim();
+  void LookAtHolder();
+  void LookAtEnd(RoleSearch::Seen seen);
   void SeekLater();
   void OnSeen(const std::optional<RoleSearch::Seen>& seen);
   void ReleaseRole(uint64_t tenure);
@@ -206,6 +215,8 @@ class SimulatedNode final : public RunObserver {
   SimulatedRole role_;
   uint64_t known_ = 1;  // tenure of the coordinator that it has
   uint64_t tenures_ = 0;
+  SimulatedStore::Claim claim_;  // as it last looked at it
+  absl::Status found_end_;       // in the store
   bool seeking_ = false;
   Round limit_ = 0;                   // of the run, as it was last told
   std::optional<RoleSearch> search_;  // while it seeks
@@ -215,6 +226,7 @@ class SimulatedNode final : public RunObserver {
   SteadyTime deadline_;  // of the stage, where it has one
   bool verdict_heard_ = false;
   bool trained_ = false;
+  bool concluded_ = false;
   bool told_store_ = false;          // that it leaves, and how the run has ended
   bool departing_ = false;           // rank 0 has waited for the others
   std::optional<absl::Status> end_;  // of the run or by a signal

@@ -12,56 +12,63 @@ constexpr std::chrono::milliseconds kRetry{50};
 
 }  // namespace
 
-void SimulatedRole::Take(uint64_t tenure, std::function<void(Taken)> then) {
+void SimulatedRole::Take(uint64_t tenure, int64_t claim, std::function<void(Taken)> then) {
+  asked_ = now();
   store_->Ask<std::optional<Lease>>(
       process_,
       [rank = process_->rank(), tenure](Contents& store) { return store.Take(rank, tenure); },
-      [this, tenure, then = std::move(then),
-       asked = now()](const std::optional<std::optional<Lease>>& lease) {
+      [=, this](const std::optional<std::optional<Lease>>& lease) {
         // It may have been taken all the same.
         if (!lease) Revoke(tenure);
-        if (lease && *lease) return Claim(tenure, **lease, asked, then);
-        then(lease ? Taken::kNo : Taken::kUnknown);
+        if (!lease || !*lease) return then(lease ? Taken::kNo : Taken::kUnknown);
+        lease_ = **lease;
+        SetClaim(tenure, claim, then);
       });
 }
 
-void SimulatedRole::Claim(uint64_t tenure, Lease lease, LeaseTerm::Time asked,
-                          std::function<void(Taken)> then) {
+void SimulatedRole::SetClaim(uint64_t tenure, int64_t claim, std::function<void(Taken)> then) {
   store_->Ask<bool>(
-      process_, [tenure](Contents& store) { return store.set_last(tenure); },
-      [=, this, then = std::move(then)](const std::optional<bool>& told) {
-        if (!told) {
+      process_, [=](Contents& store) { return store.SetClaim(tenure, claim); },
+      [=, this](const std::optional<bool>& claimed) {
+        if (!claimed || !*claimed) {
           Revoke(tenure);
-          return then(Taken::kUnknown);
+          return then(claimed ? Taken::kNo : Taken::kUnknown);
         }
         tenure_ = tenure;
-        Hold(lease, asked);
+        Hold();
         then(Taken::kYes);
       });
 }
 
 void SimulatedRole::TakeAtOnce(uint64_t tenure) {
   tenure_ = tenure;
-  store_->contents().set_last(tenure);
-  Hold(*store_->contents().Take(process_->rank(), tenure), now());
+  asked_ = now();
+  lease_ = *store_->contents().Take(process_->rank(), tenure);
+  CHECK(store_->contents().SetClaim(tenure, 0));
+  Hold();
 }
 
 bool SimulatedRole::IsCertain() const {
   if (tenure_ == 0 || lapsed_ || !term_->IsHeld(now())) return false;
   const std::optional<SimulatedStore::Holder> holder = store_->contents().holder();
-  CHECK(holder && holder->tenure == tenure_)
+  CHECK((holder && holder->tenure == tenure_) || !store_->KeepsItsWord())
       << "rank " << process_->rank() << " is certain of a role that it has lost";
   return true;
+}
+
+void SimulatedRole::EndRun(const absl::Status& how, std::function<void(bool told)> then) {
+  store_->Ask<bool>(
+      process_, [how, tenure = tenure_](Contents& store) { return store.EndRun(tenure, how); },
+      [then = std::move(then)](const std::optional<bool>& told) { then(told.has_value()); });
 }
 
 void SimulatedRole::Withdraw() {
   if (tenure_ != 0) Revoke(std::exchange(tenure_, 0));
 }
 
-void SimulatedRole::Hold(Lease lease, LeaseTerm::Time asked) {
-  lease_ = lease;
+void SimulatedRole::Hold() {
   lapsed_.reset();
-  term_.emplace(asked, store_->time_to_live());
+  term_.emplace(asked_, store_->time_to_live());
   RenewLater();
 }
 
@@ -79,6 +86,7 @@ void SimulatedRole::Renew() {
           term_->OnRenewed(asked);
         } else if (!term_->OnTrouble(renewed.has_value(), now())) {
           lapsed_.emplace();
+          ++lapses_;
           return TakeAgain();
         }
         RenewLater();
@@ -92,20 +100,24 @@ void SimulatedRole::TakeAgain() {
       return Look();
     case LapsedRole::Step::kTake:
       return TakeOnceMore();
+    case LapsedRole::Step::kClaim:
+      return ClaimAgain();
     case LapsedRole::Step::kRegained:
-      return Hold(lease_, asked_);
+      return Hold();
     case LapsedRole::Step::kYield:
+      superseded_ = true;
       Withdraw();
       return on_superseded_();
   }
 }
 
 void SimulatedRole::Look() {
-  store_->Ask<uint64_t>(
-      process_, [](Contents& store) { return store.last(); },
-      [this](const std::optional<uint64_t>& last) {
-        if (!last) return OnTrouble();
-        lapsed_->OnLooked(*last == tenure_);
+  store_->Ask<SimulatedStore::Claim>(
+      process_, [](Contents& store) { return store.claim(); },
+      [this](const std::optional<SimulatedStore::Claim>& claim) {
+        if (!claim) return OnTrouble();
+        claim_ = claim->revision;
+        lapsed_->OnLooked(claim->tenure == tenure_);
         TakeAgain();
       });
 }
@@ -122,6 +134,17 @@ void SimulatedRole::TakeOnceMore() {
         lapsed_->OnTaken(lease->has_value());
         if (*lease) lease_ = **lease;
         *lease ? TakeAgain() : process_->After(kRetry, [this] { TakeAgain(); });
+      });
+}
+
+void SimulatedRole::ClaimAgain() {
+  store_->Ask<bool>(
+      process_,
+      [tenure = tenure_, claim = claim_](Contents& store) { return store.SetClaim(tenure, claim); },
+      [this](const std::optional<bool>& claimed) {
+        if (!claimed || !*claimed) return OnTrouble();
+        lapsed_->OnClaimed();
+        TakeAgain();
       });
 }
 

@@ -43,6 +43,7 @@ class SimulatedRun {
   const SimulatedNode& node(Rank rank) const { return *nodes_[rank]; }
   // What any process has evaluated, also those that others have taken the places of.
   std::vector<const AveragedModel*> Averages() const;
+  const SimulatedStore::Contents& store() const { return store_.contents(); }
   // Whether a process was killed or ended with an error, also one whose place another has taken.
   bool died() const;
   // Whether it was started and not killed.

@@ -33,6 +33,16 @@ class SimulatedStore {
     Lease lease;
   };
 
+  struct Claim {
+    uint64_t tenure = 0;
+    int64_t revision = 0;
+  };
+
+  struct End {
+    uint64_t tenure;
+    absl::Status how;
+  };
+
   // What the store keeps.
   class Contents {
    public:
@@ -62,16 +72,19 @@ class SimulatedStore {
     }
     void LoseLease() { expires_ = time_->now(); }
 
-    // The tenure of the node that has taken the role last.
-    uint64_t last() const { return last_; }
-    bool set_last(uint64_t tenure) {
-      last_ = tenure;
+    // Of the node that has taken the role last.
+    const Claim& claim() const { return claim_; }
+    // False if the claim is not that of this revision any more.
+    bool SetClaim(uint64_t tenure, int64_t revision) {
+      if (claim_.revision != revision) return false;
+      claim_ = {tenure, revision + 1};
       return true;
     }
-    // How the run has ended, for those who have not heard so.
-    const std::optional<absl::Status>& ended() const { return ended_; }
-    bool EndRun(const absl::Status& how) {
-      ended_ = how;
+    // How the run has ended, as the node with this tenure says; void if it was not the last.
+    const std::optional<End>& end() const { return end_; }
+    bool EndedWell() const { return end_ && end_->how.ok() && end_->tenure == claim_.tenure; }
+    bool EndRun(uint64_t tenure, const absl::Status& how) {
+      end_ = End{tenure, how};
       return true;
     }
 
@@ -80,8 +93,8 @@ class SimulatedStore {
     const std::chrono::nanoseconds time_to_live_;
     Holder holder_{-1, 0, 0};
     SteadyTime expires_{};
-    uint64_t last_ = 0;
-    std::optional<absl::Status> ended_;
+    Claim claim_;
+    std::optional<End> end_;
   };
 
   SimulatedStore(uint64_t seed, VirtualTime* time, std::chrono::nanoseconds time_to_live)
@@ -109,11 +122,19 @@ class SimulatedStore {
   // Nothing passes between the store and this node before `until`.
   void CutOff(Rank rank, SteadyTime until) { cut_off_[rank] = until; }
   // Its leases end at once, as when it is restored from an older copy.
-  void LoseLeases() { contents_.LoseLease(); }
+  void LoseLeases() {
+    contents_.LoseLease();
+    lost_leases_ = time_->now();
+  }
+  // Whether each lease that a node may count on lives as long as it was granted for.
+  bool KeepsItsWord() const {
+    return !lost_leases_ || time_->now() >= *lost_leases_ + time_to_live_;
+  }
 
   std::chrono::nanoseconds time_to_live() const { return time_to_live_; }
   // As it is at this moment, which no node knows.
   Contents& contents() { return contents_; }
+  const Contents& contents() const { return contents_; }
 
  private:
   static constexpr int kStream = 17;  // of random numbers, unlike those of the network
@@ -133,6 +154,7 @@ class SimulatedStore {
   const std::chrono::nanoseconds time_to_live_;
   Contents contents_;
   std::map<Rank, SteadyTime> cut_off_;
+  std::optional<SteadyTime> lost_leases_;
 };
 
 }  // namespace grapevine::testing

@@ -719,6 +719,84 @@ TEST(WholeNode, AnotherTakesTheRoleOverWhoeverDiesWhen) {
                ExpectThatAnotherTakesOver);
 }
 
+std::vector<Fault> InOrder(std::vector<Fault> faults, const std::vector<Fault>& others) {
+  faults.insert(faults.end(), others.begin(), others.end());
+  std::ranges::sort(faults, {}, &Fault::at);
+  return faults;
+}
+
+// All end well, with the role where it was.
+void ExpectThatNobodyMinds(const RunPlan& plan, SimulatedRun& run,
+                           const std::vector<Fault>& faults) {
+  ASSERT_TRUE(AllBegin(plan, run));
+  const std::chrono::nanoseconds begun = run.elapsed();
+  for (const Fault& fault : faults) {
+    run.RunUntil(begun + fault.at);
+    run.Happen(fault);
+  }
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    SCOPED_TRACE(absl::StrCat("rank ", rank));
+    ASSERT_EQ(*run.node(rank).ending(), absl::OkStatus());
+    ASSERT_EQ(run.node(rank).round(), run.node(0).round());
+    ASSERT_EQ(run.node(rank).coordinates(), rank == 0);
+  }
+  ASSERT_GE(run.node(0).round(), LeastRounds(plan));
+}
+
+// Its lease lapses, or is lost, and nobody takes the role.
+TEST(WholeNode, AStoreThatFailsWhileAllAreThereChangesNothing) {
+  ForEverySeed([](uint64_t seed) { return WithStore(MortalPlan(seed)); },
+               [](const RunPlan& plan, SimulatedRun& run, Sightings& seen) {
+                 // All together, below --rendezvous-timeout less what the lease takes to come back.
+                 std::vector<Fault> faults =
+                     StoreTroubles(plan, (plan.rendezvous_timeout - plan.peer_timeout / 2) / 3);
+                 if (plan.seed % 2 == 0) {
+                   faults.push_back({.kind = Fault::Kind::kLeasesLost, .at = faults.back().at});
+                 }
+                 ExpectThatNobodyMinds(plan, run, faults);
+                 seen.Count("roles that lapse", run.node(0).role().lapses());
+               });
+}
+
+// Whatever is cut off from whatever: at most one ends the run well, and all who end well are of it.
+void ExpectOneWinnerAtMost(const RunPlan& plan, SimulatedRun& run, Sightings& seen) {
+  ASSERT_TRUE(AllBegin(plan, run));
+  const std::chrono::nanoseconds begun = run.elapsed();
+  for (const Fault& fault :
+       InOrder(SplitNetwork(plan), plan.seed % 3 == 0 ? DeathsOfAny(plan) : std::vector<Fault>())) {
+    run.RunUntil(begun + fault.at);
+    run.Happen(fault);
+  }
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  int winners = 0;
+  std::set<Round> ends;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    const SimulatedNode& node = run.node(rank);
+    winners += node.has_concluded();
+    if (node.ending() && node.ending()->ok()) ends.insert(node.round());
+    seen.Count("others with rank 0's role", rank > 0 && node.coordinates());
+    seen.Count("roles that lapse", node.role().lapses());
+    seen.Count("roles that another has had meanwhile", node.role().superseded());
+  }
+  ASSERT_LE(winners, 1);
+  // Whoever has told the store may die before it tells the nodes.
+  const bool ends_well = winners == 1 || run.store().EndedWell();
+  ASSERT_LE(ends.size(), ends_well ? 1u : 0u);
+  seen.Count("runs that end well", ends_well);
+  seen.Count("runs that nobody ends well", !ends_well);
+}
+
+TEST(WholeNode, ARunThatIsSplitHasOneWinnerAtMost) {
+  ForEverySeed(
+      [](uint64_t seed) {
+        RunPlan plan = WithStore(MortalPlan(seed));
+        if (seed % 5 < 2) plan.least.reset();
+        return plan;
+      },
+      ExpectOneWinnerAtMost);
+}
+
 // Nobody has said how few may go on. Those who are spared all come to the end, or all end together
 // and say what would have let them go on; that, only where more than half may be lost.
 void ExpectThatFewDoNotGoOnByThemselves(const RunPlan& plan, SimulatedRun& run,

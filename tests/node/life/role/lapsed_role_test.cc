@@ -11,8 +11,8 @@ TEST(LapsedRole, IsRegainedIfNoOtherNodeHasHadIt) {
   role.OnLooked(true);
   EXPECT_EQ(role.step(), LapsedRole::Step::kTake);
   role.OnTaken(true);
-  EXPECT_EQ(role.step(), LapsedRole::Step::kLook);
-  role.OnLooked(true);
+  EXPECT_EQ(role.step(), LapsedRole::Step::kClaim);
+  role.OnClaimed();
   EXPECT_EQ(role.step(), LapsedRole::Step::kRegained);
 }
 
@@ -22,10 +22,12 @@ TEST(LapsedRole, IsNotTakenFromANodeThatHasHadItSince) {
   EXPECT_EQ(role.step(), LapsedRole::Step::kYield);
 }
 
-TEST(LapsedRole, IsLetGoIfANodeHasHadItBetweenTheLookAndTheTaking) {
+TEST(LapsedRole, IsLetGoIfANodeHasHadItBetweenTheLookAndTheClaim) {
   LapsedRole role;
   role.OnLooked(true);
   role.OnTaken(true);
+  role.OnTrouble();
+  EXPECT_EQ(role.step(), LapsedRole::Step::kLook);
   role.OnLooked(false);
   EXPECT_EQ(role.step(), LapsedRole::Step::kYield);
 }
@@ -39,16 +41,6 @@ TEST(LapsedRole, IsTriedForAgainWhileAnyNodeHasIt) {
   }
   role.OnLooked(false);
   EXPECT_EQ(role.step(), LapsedRole::Step::kYield);
-}
-
-TEST(LapsedRole, IsTakenAnewIfTheStoreDoesNotAnswerAfterwards) {
-  LapsedRole role;
-  role.OnLooked(true);
-  role.OnTaken(true);
-  role.OnTrouble();
-  EXPECT_EQ(role.step(), LapsedRole::Step::kLook);
-  role.OnLooked(true);
-  EXPECT_EQ(role.step(), LapsedRole::Step::kTake);
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ TEST(RoleSearch, AVacantRoleIsTakenOnceOthersHaveHadPrecedence) {
   EXPECT_EQ(search.Next({}, kLost + kPrecedence - milliseconds(1)), RoleSearch::Step::kWait);
   EXPECT_EQ(search.Next({}, kLost + kPrecedence), RoleSearch::Step::kTake);
   EXPECT_EQ(search.Next({}, kLost + kPatience - milliseconds(1)), RoleSearch::Step::kTake);
+  EXPECT_EQ(search.Next({}, kLost + kPatience), RoleSearch::Step::kGiveUp);
 }
 
 TEST(RoleSearch, ATakenRoleIsWaitedForUnlessItsProcessIsGoneFromThisMachine) {
