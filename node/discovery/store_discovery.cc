@@ -442,6 +442,7 @@ absl::StatusOr<MovingRole::Settled> StoreDiscovery::Settle(const Candidate& cand
   RoleSearch search({.lost = candidate.lost,
                      .known = KnownTenure(),
                      .gone = candidate.gone,
+                     .own = own.tenure,
                      .begin = steady_clock::now(),
                      .precedence = candidate.delay,
                      .deadline = deadline});

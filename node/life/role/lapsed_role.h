@@ -2,9 +2,9 @@
 // node has had the role meanwhile, even if that node is gone.
 //
 // The store keeps two keys: the role's, which goes with the lease of the node that has the role,
-// and one that says which node took the role last. The second key is looked at twice: before this
-// node takes the role, so that no other sees it with a role that it must give up; and afterwards,
-// because another node may have had the role in between.
+// and the claim, which says which node took the role last. Whoever takes the role renews the claim,
+// on condition that no node has since the claim was looked at: another node may have had the role
+// in between, however long this one has stood still.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_NODE_LIFE_ROLE_LAPSED_ROLE_H_

@@ -8,6 +8,7 @@ bool RoleSearch::IsSuccessor(const Holder& holder) const {
 
 RoleSearch::Step RoleSearch::Next(const Seen& seen, Time now) {
   if (seen.over) return Step::kEnd;
+  if (seen.holder && seen.holder->tenure == options_.own) return Step::kRelease;
   if (seen.holder) {
     const bool is_successor = IsSuccessor(*seen.holder);
     if (is_successor || options_.gone) known_ = seen.holder->tenure;

@@ -29,6 +29,7 @@ class RoleSearch {
     Rank lost = 0;       // the node that had the role
     uint64_t known = 0;  // the tenure of that node; 0 if it is not known
     bool gone = false;   // whether the process of that node is gone for certain
+    uint64_t own = 0;    // the tenure with which this node is to take the role
     Time begin;
     // The time for which other nodes have precedence where no node has the role.
     std::chrono::nanoseconds precedence{0};
@@ -47,11 +48,13 @@ class RoleSearch {
     std::optional<Holder> holder;  // that process, if it is a node of this run
   };
   enum class Step {
-    kEnd,      // with the run
-    kFollow,   // the holder that was seen
-    kRelease,  // the role of a process that is gone, whose lease need not lapse first
-    kTake,     // the role
-    kWait,     // for the store to say something else
+    kEnd,     // with the run
+    kFollow,  // the holder that was seen
+    // The role of a process that is gone, or of an attempt of this node whose answer was lost: the
+    // lease need not lapse first.
+    kRelease,
+    kTake,  // the role
+    kWait,  // for the store to say something else
     // The search: the run goes on without this node, or not at all. A node that comes to itself
     // only after the deadline may have been left out by one that had the role meanwhile.
     kGiveUp,

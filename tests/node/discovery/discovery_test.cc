@@ -251,6 +251,30 @@ class CutStore : public Store {
   const std::shared_ptr<Store> store_;
 };
 
+// A store whose answer to the first claim of the role is lost, and the request after it.
+class StoreThatIsNotHeard final : public CutStore {
+ public:
+  using CutStore::CutStore;
+
+  absl::StatusOr<std::optional<StoreRevision>> CompareAndSwap(std::string_view key,
+                                                              StoreRevision expected,
+                                                              std::string_view value, LeaseId lease,
+                                                              StoreDeadline deadline) override {
+    auto answer = CutStore::CompareAndSwap(key, expected, value, lease, deadline);
+    if (key != "coordinator-last" || std::exchange(lost_, true)) return answer;
+    away = true;
+    return absl::UnavailableError("the answer was lost");
+  }
+  absl::Status Revoke(LeaseId lease, StoreDeadline deadline) override {
+    absl::Status status = CutStore::Revoke(lease, deadline);
+    away = false;
+    return status;
+  }
+
+ private:
+  bool lost_ = false;
+};
+
 // A store whose caller stands still once, before it asks for its first lease, for as long as `halt`
 // takes.
 class HaltingStore final : public CutStore {
@@ -404,6 +428,13 @@ TEST_F(RoleInFolder, WhoStandsStillBeforeItTakesItTakesNoRoleOfARunThatIsOver) {
   EXPECT_TRUE(std::holds_alternative<MovingRole::Over>(*settled));
   EXPECT_EQ(slow->halt, nullptr) << "it has stood still";
   EXPECT_FALSE(store_->Get("coordinator", InTime())->has_value());
+}
+
+TEST_F(RoleInFolder, WhoDoesNotHearThatItHasItTakesItAnew) {
+  Begun()->Withdraw();
+  StoreDiscovery one(std::make_shared<StoreThatIsNotHeard>(store_), OptionsOfMembers());
+  EXPECT_TRUE(HolderIn(one.Settle(Candidate(1, 0), InTime(), GoOn)).own);
+  EXPECT_TRUE(one.lease()->Check().ok());
 }
 
 // As when the store was away, or the process stood still.

@@ -273,6 +273,18 @@ std::vector<Fault> SplitNetwork(const RunPlan& plan) {
     faults.push_back({.kind = Kind::kStoreAway, .at = cut, .a = rank, .lasts = away});
   }
   if (draw.OneIn(4)) faults.push_back({.kind = Kind::kLeasesLost, .at = soon()});
+  if (draw.OneIn(4)) {
+    // Some stand still while they look for the next coordinator.
+    const nanoseconds dies = soon();
+    faults.push_back({.kind = Kind::kKill, .at = dies, .a = 0});
+    for (Rank rank = 1; rank < plan.nodes; ++rank) {
+      if (draw.OneIn(2)) continue;
+      faults.push_back({.kind = Kind::kPause,
+                        .at = dies + draw.Between(milliseconds(10), milliseconds(200)),
+                        .a = rank,
+                        .lasts = some_time()});
+    }
+  }
   std::ranges::sort(faults, {}, &Fault::at);
   return faults;
 }

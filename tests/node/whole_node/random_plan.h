@@ -32,7 +32,8 @@ std::vector<Fault> BadNetwork(const RunPlan& plan);
 std::vector<Fault> Standstill(const RunPlan& plan);
 // What befalls the store of a run, several times; as long each time as `longest` says.
 std::vector<Fault> StoreTroubles(const RunPlan& plan, std::chrono::nanoseconds longest);
-// Some nodes lose the others, and they or the others lose the store, too, each for any time.
+// Some nodes lose the others, and they or the others lose the store, too, each for any time. In a
+// quarter of the plans rank 0 dies, and some stand still while they look for its successor.
 std::vector<Fault> SplitNetwork(const RunPlan& plan);
 // Processes that are killed, of all ranks but one, again and again; `lasts` is how long it takes
 // until another one comes in its place.

@@ -584,7 +584,7 @@ void SimulatedNode::GoOnWith(Rank holder) {
 }
 
 void SimulatedNode::TakeRole() {
-  const uint64_t tenure = nonce() * 1000 + ++tenures_;
+  const uint64_t tenure = nonce() * 1000 + tenures_;
   role_.Take(tenure, claim_.revision, [this, tenure](SimulatedRole::Taken taken) {
     if (taken == SimulatedRole::Taken::kUnknown) return OnSeen(std::nullopt);
     if (taken == SimulatedRole::Taken::kNo) return SeekCoordinator();
@@ -613,6 +613,7 @@ void SimulatedNode::Live() {
         .lost = line_->holder(),
         .known = known_,
         .gone = line_->gone(),
+        .own = nonce() * 1000 + ++tenures_,
         .begin = now(),
         .precedence = milliseconds(10 * rank_),
         .deadline = now() + world_->store->time_to_live() + plan().peer_timeout});

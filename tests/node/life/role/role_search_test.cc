@@ -15,11 +15,14 @@ constexpr milliseconds kPrecedence{60};
 constexpr milliseconds kPatience{5000};
 constexpr Rank kHolder = 2;
 constexpr uint64_t kTenure = 77;
+constexpr Rank kOwnRank = 5;
+constexpr uint64_t kOwn = 99;
 
 RoleSearch Search(uint64_t known, bool gone) {
   return RoleSearch({.lost = kHolder,
                      .known = known,
                      .gone = gone,
+                     .own = kOwn,
                      .begin = kLost,
                      .precedence = kPrecedence,
                      .deadline = kLost + kPatience});
@@ -59,6 +62,12 @@ TEST(RoleSearch, WhereNoTenureIsKnownAnotherRankIsASuccessor) {
   EXPECT_EQ(search.Next(Held(kHolder, kTenure, false), kLost), RoleSearch::Step::kWait);
   EXPECT_EQ(search.Next(Held(kHolder, kTenure + 1), kLost), RoleSearch::Step::kFollow)
       << "the tenure of the lost one was seen before";
+}
+
+TEST(RoleSearch, TheRoleOfAnAttemptWhoseAnswerWasLostIsTakenAnew) {
+  RoleSearch search = Search(kTenure, false);
+  EXPECT_EQ(search.Next(Held(kOwnRank, kOwn, false), kLost), RoleSearch::Step::kRelease);
+  EXPECT_EQ(search.known(), kTenure);
 }
 
 TEST(RoleSearch, AVacantRoleIsTakenOnceOthersHaveHadPrecedence) {
