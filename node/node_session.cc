@@ -563,31 +563,39 @@ absl::Status NodeSession::Conclude() {
   return absl::OkStatus();
 }
 
-absl::Status NodeSession::TryToEndTenure() {
-  if (lease() == nullptr) return absl::OkStatus();
-  RETURN_IF_ERROR(lease()->Await(kTenureSlice));
-  if (role() == nullptr) return absl::OkStatus();
-  if (const absl::Status told = role()->EndRun(RunId(), absl::OkStatus()); !told.ok()) {
+namespace {
+
+// Tries, in kTenureSlice or a little more, to tell the place of a role that moves that the run has
+// ended well, by whoever has the role for certain. Without such a role, waits for the lease.
+absl::Status TryToEndTenure(RoleLease* lease, Discovery* moves, const std::string& run_id) {
+  RETURN_IF_ERROR(lease->Await(kTenureSlice));
+  if (moves == nullptr) return absl::OkStatus();
+  if (const absl::Status told = moves->moving_role()->EndRun(run_id, absl::OkStatus());
+      !told.ok()) {
     return WithFailure(
         absl::AbortedError(absl::StrCat(
-            "all nodes are done, but ", options_.role->place(),
+            "all nodes are done, but ", moves->place(),
             " has not taken down that the run has ended, and a node that has not heard so might go "
             "on by itself (",
-            std::string(told.message()), "); its results are written")),
+            std::string(told.message()), "); the results of the run are written")),
         Failure::kPeerLost);
   }
-  return lease()->Check();
+  return lease->Check();
 }
+
+}  // namespace
 
 // The store is told before the other nodes are: once this node and those that have heard of the end
 // are gone, one that has not would take the role, and come to an end of its own.
 //
 // Attempts are counted instead of time, which goes on while this node stands still.
 absl::Status NodeSession::EndTenure() {
+  if (lease() == nullptr) return absl::OkStatus();
+  Discovery* const moves = role() == nullptr ? nullptr : options_.role.get();
   absl::Status status;
   for (auto attempts = options_.rendezvous_timeout / kTenureSlice + 1; attempts > 0; --attempts) {
     const Clock::time_point begin = Clock::now();
-    status = TryToEndTenure();
+    status = TryToEndTenure(lease(), moves, RunId());
     if (status.ok() || !Ended().ok()) return absl::OkStatus();
     std::this_thread::sleep_until(begin + kTenureSlice);
   }

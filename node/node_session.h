@@ -259,8 +259,6 @@ class NodeSession {
   // the run has not ended otherwise; where the role may move, also until the store has taken down
   // that the run has ended well, so that no node takes the role any more.
   absl::Status EndTenure();
-  // Tries it once, in kTenureSlice or a little more.
-  absl::Status TryToEndTenure();
   absl::Status AwaitEnd();
   CoordinatorOptions Coordination(std::optional<SuccessionOptions> succession) const;
   std::unique_ptr<GrpcCoordinatorService> MakeCoordinator(

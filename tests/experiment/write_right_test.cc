@@ -43,8 +43,9 @@ class Place final : public Discovery, public RoleLease {
     if (held) return absl::OkStatus();
     return WithFailure(absl::AbortedError("another has the role"), Failure::kPeerLost);
   }
-  absl::Status Await(steady_clock::time_point deadline) override {
+  absl::Status Await(std::chrono::nanoseconds patience) override {
     asked = true;
+    const auto deadline = steady_clock::now() + patience;
     while (!held && steady_clock::now() < deadline) std::this_thread::yield();
     return Check();
   }

@@ -61,6 +61,9 @@ RunPlan Basics(uint64_t seed, Draw& draw) {
   return plan;
 }
 
+// In which nodes find the next coordinator, if nothing is amiss.
+constexpr milliseconds kSearch{200};
+
 // Some time in which a run of some rounds may be.
 nanoseconds Moment(Draw& draw) { return draw.Between(milliseconds(200), milliseconds(600)); }
 
@@ -229,15 +232,20 @@ std::vector<Fault> Standstill(const RunPlan& plan) {
   return faults;
 }
 
-std::vector<Fault> StoreTroubles(const RunPlan& plan, nanoseconds longest) {
+std::vector<Fault> StoreTroubles(const RunPlan& plan, nanoseconds longest,
+                                 const std::vector<Fault>& deaths) {
   Draw draw(~plan.seed + 6);
   using Kind = Fault::Kind;
   const nanoseconds most = plan.rounds * (plan.gradient + plan.latency + plan.jitter);
   std::vector<Fault> troubles;
   for (int64_t times = draw.Between(1, 3); times > 0; --times) {
     const nanoseconds lasts = draw.Between(nanoseconds(0), longest);
+    const nanoseconds at = draw.Between(nanoseconds(0), most);
+    const auto death = static_cast<size_t>(draw.Between(0, std::ssize(deaths)));
     troubles.push_back({.kind = draw.Of<Kind>({Kind::kStoreAway, Kind::kStoreDown}),
-                        .at = draw.Between(nanoseconds(0), most),
+                        .at = death < deaths.size()
+                                  ? deaths[death].at + draw.Between(nanoseconds(0), kSearch)
+                                  : at,
                         .a = static_cast<Rank>(draw.OneIn(2) ? 0 : draw.Between(0, plan.nodes - 1)),
                         .lasts = lasts});
   }

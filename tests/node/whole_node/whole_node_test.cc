@@ -579,7 +579,8 @@ void ExpectThatAnotherTakesOver(const RunPlan& plan, SimulatedRun& run, Sighting
   Round furthest = 0;  // of those who die
   const std::vector<Fault> deaths = DeathsOfAny(plan);
   std::vector<Fault> faults = InOrder(BrokenControl(plan, deaths), deaths);
-  if (plan.seed % 3 == 0) faults = InOrder(faults, StoreTroubles(plan, plan.peer_timeout / 8));
+  if (plan.seed % 3 == 0)
+    faults = InOrder(faults, StoreTroubles(plan, plan.peer_timeout / 8, deaths));
   for (const Fault& fault : faults) {
     run.RunUntil(begun + fault.at);
     if (!IsMended(plan, fault)) {
