@@ -481,11 +481,14 @@ bool SimulatedNode::MayAct() const { return !plan().role_moves || role_.IsCertai
 void SimulatedNode::Conclude(int looks) {
   if (end_ || stage_ >= Stage::kAsking) return;
   if (!plan().role_moves) return End();
+  if (looks == 0) return Interrupt(Uncertain());
   const auto later = [=, this] { process()->After(kLook, [=, this] { Conclude(looks - 1); }); };
-  if (!MayAct() && looks == 0) return Interrupt(Uncertain());
   if (!MayAct()) return later();
   // Once the store knows, nobody takes the role any more.
-  role_.EndRun(absl::OkStatus(), [=, this](bool told) { told&& MayAct() ? End() : later(); });
+  role_.EndRun(absl::OkStatus(), [=, this](bool told) {
+    const bool may_end = told && MayAct();
+    may_end ? End() : later();
+  });
 }
 
 void SimulatedNode::End() {
