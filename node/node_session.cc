@@ -565,8 +565,8 @@ absl::Status NodeSession::Conclude() {
 
 namespace {
 
-// Tries, in kTenureSlice or a little more, to tell the place of a role that moves that the run has
-// ended well, by whoever has the role for certain. Without such a role, waits for the lease.
+// Waits for the lease for up to kTenureSlice. If the role moves, then tells the place where it is
+// kept that the run has ended well, and checks that this node still has it.
 absl::Status TryToEndTenure(RoleLease* lease, Discovery* moves, const std::string& run_id) {
   RETURN_IF_ERROR(lease->Await(kTenureSlice));
   if (moves == nullptr) return absl::OkStatus();

@@ -30,8 +30,8 @@ std::vector<Fault> BadNetwork(const RunPlan& plan);
 // All nodes stand still for longer than --peer-timeout, as when their hosts are frozen one after
 // the other, and go on again so; at times since all have begun.
 std::vector<Fault> Standstill(const RunPlan& plan);
-// What befalls the store of a run, several times, at any time or just when it is asked because of
-// one of `deaths`; as long each time as `longest` says.
+// Several times, the store is away from one node or from all, for up to `longest`: at any time, or
+// just when nodes ask it because of one of `deaths`.
 std::vector<Fault> StoreTroubles(const RunPlan& plan, std::chrono::nanoseconds longest,
                                  const std::vector<Fault>& deaths = {});
 // Some nodes lose the others, and they or the others lose the store, too, each for any time. In a

@@ -136,7 +136,7 @@ class SimulatedNode final : public RunObserver {
   // Rank 0: a node has its part of a checkpoint.
   void OnPart(Rank rank, const control::SavedPart& part);
   void TakeCheckpoints();
-  // A manifest is written by whoever may act for the run.
+  // Writes the manifest of a checkpoint, once this node may act for the run.
   void WriteManifest(Round round, int looks);
   // Whether the plan has nodes save by themselves.
   std::function<bool(Round)> Saved() const;

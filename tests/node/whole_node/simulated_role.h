@@ -28,7 +28,7 @@ class SimulatedRole {
   // Takes it, if nobody has taken it since the claim was of this revision, and tells `then` whether
   // it has it.
   void Take(uint64_t tenure, int64_t claim, std::function<void(Taken)> then);
-  // Of the node that begins the run, when nothing is amiss with the store yet.
+  // Takes the role for the node that begins the run, when nothing is amiss with the store yet.
   void TakeAtOnce(uint64_t tenure);
   // Whether it has the role for certain at this moment.
   bool IsCertain() const;

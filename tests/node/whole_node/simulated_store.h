@@ -72,7 +72,7 @@ class SimulatedStore {
     }
     void LoseLease() { expires_ = time_->now(); }
 
-    // Of the node that has taken the role last.
+    // Says which node has taken the role last.
     const Claim& claim() const { return claim_; }
     // False if the claim is not that of this revision any more.
     bool SetClaim(uint64_t tenure, int64_t revision) {
